@@ -1,0 +1,30 @@
+# kindlb_library(<module> SOURCES a.cpp ... [LINKS kindlb::core ...] [PRIVATE_LINKS CURL::libcurl ...])
+# declares the static library of one module. Sources are listed by name: a file nobody lists is not built.
+function(kindlb_library module)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(kindlb_${module} STATIC ${ARG_SOURCES})
+  add_library(kindlb::${module} ALIAS kindlb_${module})
+  target_include_directories(kindlb_${module}
+    PUBLIC "${PROJECT_SOURCE_DIR}/include"
+    PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(kindlb_${module}
+    PUBLIC ${ARG_LINKS}
+    PRIVATE kindlb_options ${ARG_PRIVATE_LINKS})
+endfunction()
+
+# kindlb_test(<name> LABEL unit|wire|contract|integration SOURCES ... LINKS ... [TIMEOUT seconds])
+# declares one doctest binary and registers it under its label.
+function(kindlb_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
+  target_compile_definitions(${name} PRIVATE
+    KINDLB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KINDLB_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} kindlb_test_main kindlb_options)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")
+  if(ARG_TIMEOUT)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  endif()
+endfunction()

@@ -1,0 +1,41 @@
+# kindlb_options: the language, warnings, sanitizers and hardening every target of ours is built with.
+# Warnings become errors in presets only (KINDLB_WERROR), so that a newer compiler does not fail a user's build.
+
+option(KINDLB_WERROR "Treat warnings as errors" OFF)
+set(KINDLB_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
+option(KINDLB_COVERAGE "Instrument for coverage" OFF)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+endif()
+
+add_library(kindlb_options INTERFACE)
+target_compile_options(kindlb_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wformat=2 -Wundef -Wextra-semi
+  -Wimplicit-fallthrough -Wswitch-enum
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wduplicated-branches -Wlogical-op>
+  $<$<BOOL:${KINDLB_WERROR}>:-Werror>)
+
+if(KINDLB_SANITIZE)
+  target_compile_options(kindlb_options INTERFACE
+    -fsanitize=${KINDLB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(kindlb_options INTERFACE -fsanitize=${KINDLB_SANITIZE})
+else()
+  target_compile_options(kindlb_options INTERFACE -fstack-protector-strong)
+  target_compile_definitions(kindlb_options INTERFACE
+    $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
+endif()
+target_compile_definitions(kindlb_options INTERFACE
+  _GLIBCXX_ASSERTIONS KINDLB_VERSION="${PROJECT_VERSION}")
+
+if(KINDLB_COVERAGE)
+  target_compile_options(kindlb_options INTERFACE --coverage)
+  target_link_options(kindlb_options INTERFACE --coverage)
+endif()

@@ -1,0 +1,13 @@
+#pragma once
+// KINDLB_ASSERT: a broken invariant ends the program, in release builds too. Never for input.
+
+namespace kindlb::core {
+
+[[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
+
+}  // namespace kindlb::core
+
+#define KINDLB_ASSERT(expression) \
+  (static_cast<bool>(expression)  \
+       ? static_cast<void>(0)     \
+       : ::kindlb::core::assertion_failed(#expression, __FILE__, __LINE__))

@@ -1,0 +1,73 @@
+#pragma once
+// What one Service wants of its proxy, before it is rendered for Envoy: the output of core's
+// decision and the input of envoy/render. Every vector has a defined order, so that equal wishes
+// render to equal bytes.
+
+#include "kindlb/core/ip.hpp"
+#include "kindlb/core/service.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kindlb::core {
+
+struct Target {
+  IpAddress address;
+  std::uint16_t port = 0;
+
+  std::string text() const;  ///< "10.0.0.1:80", "[::1]:80"
+  auto operator<=>(const Target&) const = default;
+};
+
+/// Where the connections of one listener go. Targets sorted and unique.
+struct Backend {
+  std::string name;  ///< unique in a proxy: "<uid>/tcp-80/v4"
+  Protocol protocol = Protocol::Tcp;
+  Affinity affinity = Affinity::None;
+  std::vector<Target> targets;
+
+  bool operator==(const Backend&) const = default;
+};
+
+struct Listener {
+  std::string name;  ///< unique in a proxy
+  IpAddress address;
+  std::uint16_t port = 0;
+  Protocol protocol = Protocol::Tcp;
+  std::string backend;
+  bool restricted = false;    ///< true: only `allowed` may connect, and an empty list admits nobody
+  std::vector<Cidr> allowed;  ///< sorted, unique
+
+  bool operator==(const Listener&) const = default;
+};
+
+/// How packets to `to` leave the proxy's network namespace.
+struct Route {
+  Cidr to;
+  IpAddress via;
+
+  auto operator<=>(const Route&) const = default;
+};
+
+/// Addresses to try until one accepts a connection, before the Service is called serving.
+struct Probe {
+  std::string label;  ///< "TCP/80", for messages
+  std::vector<Target> targets;
+
+  bool operator==(const Probe&) const = default;
+};
+
+/// The whole wish of one Service, identified by its uid.
+struct ProxyConfig {
+  std::string unit;  ///< the Service's uid
+  ServiceKey owner;
+  std::vector<Cidr> addresses;  ///< the Service's addresses with the network's prefix length
+  std::vector<Route> routes;
+  std::vector<Listener> listeners;
+  std::vector<Backend> backends;
+
+  bool operator==(const ProxyConfig&) const = default;
+};
+
+}  // namespace kindlb::core

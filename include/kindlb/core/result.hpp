@@ -1,0 +1,100 @@
+#pragma once
+// Failures of the environment as values: what kind, during which operation, in whose words.
+// Decisions look at the kind only; operation and detail are for people. Domain outcomes (an
+// unsupported port, an exhausted network) are not errors: see core/decision.hpp.
+
+#include "kindlb/core/assert.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace kindlb::core {
+
+enum class ErrorKind {
+  NotFound,     ///< the object is not there
+  Conflict,     ///< somebody else changed or holds it
+  Invalid,      ///< the other side understood and refused the content
+  Denied,       ///< not allowed: credentials, permissions
+  Expired,      ///< a version too old to continue from (HTTP 410): list again
+  Unavailable,  ///< nobody answered, or the connection broke
+  Timeout,      ///< the deadline passed
+  Cancelled,    ///< a stop was requested
+  Protocol,     ///< the other side said something we cannot understand
+  TooLarge,     ///< an answer beyond the limit we accept
+};
+
+/// The kind's name as logs and tests show it.
+const char* name_of(ErrorKind kind);
+
+struct Error {
+  ErrorKind kind = ErrorKind::Protocol;
+  std::string operation;  ///< what was tried: "create container kindlb-warm-1"
+  std::string detail;     ///< the other side's own words, or what we saw
+
+  bool operator==(const Error&) const = default;
+  /// "create container x: no such image (NotFound)"
+  std::string text() const;
+};
+
+/// A value or an Error. Becomes std::expected when the compiler has it.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  /// REQUIRES: ok()
+  T& value() & {
+    KINDLB_ASSERT(ok());
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    KINDLB_ASSERT(ok());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    KINDLB_ASSERT(ok());
+    return std::get<0>(std::move(state_));
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  /// REQUIRES: !ok()
+  const Error& error() const {
+    KINDLB_ASSERT(!ok());
+    return std::get<1>(state_);
+  }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+/// Success without a value, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  bool ok() const { return !error_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const {
+    KINDLB_ASSERT(!ok());
+    return *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace kindlb::core

@@ -1,0 +1,187 @@
+#pragma once
+// What we know of the objects of one cluster: Services, EndpointSlices and Nodes, reduced to the
+// fields a load balancer looks at. Passive values, filled by kube/codec; nothing here decides.
+
+#include "kindlb/core/ip.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kindlb::core {
+
+using Timestamp = std::chrono::sys_seconds;
+
+enum class Protocol { Tcp, Udp, Sctp };
+const char* name_of(Protocol protocol);  ///< "TCP" | "UDP" | "SCTP"
+std::optional<Protocol> parse_protocol(const std::string& text);
+
+struct ServiceKey {
+  std::string cluster;
+  std::string ns;
+  std::string name;
+
+  std::string text() const { return cluster + "/" + ns + "/" + name; }
+  auto operator<=>(const ServiceKey&) const = default;
+};
+
+enum class ServiceType { ClusterIp, NodePort, LoadBalancer, ExternalName };
+enum class Affinity { None, ClientIp };
+enum class TrafficPolicy { Cluster, Local };
+enum class FamilyPolicy { SingleStack, PreferDualStack, RequireDualStack };
+
+struct ServicePort {
+  std::string name;
+  Protocol protocol = Protocol::Tcp;
+  std::uint16_t port = 0;
+  std::string target_port;  ///< as written: a number or a name; endpoints carry the resolved one
+  std::uint16_t node_port = 0;  ///< 0: none allocated
+
+  auto operator<=>(const ServicePort&) const = default;
+};
+
+struct ServiceSpec {
+  ServiceType type = ServiceType::ClusterIp;
+  std::optional<std::string> load_balancer_class;
+  std::vector<ServicePort> ports;
+  std::vector<IpFamily> ip_families;
+  FamilyPolicy family_policy = FamilyPolicy::SingleStack;
+  Affinity affinity = Affinity::None;
+  std::vector<std::string> source_ranges;  ///< as written; may be unparsable
+  std::string load_balancer_ip;
+  TrafficPolicy external_traffic_policy = TrafficPolicy::Cluster;
+  bool allocate_node_ports = true;
+  std::uint16_t health_check_node_port = 0;
+  std::vector<std::string> required_features;
+  bool has_selector = false;
+
+  bool operator==(const ServiceSpec&) const = default;
+};
+
+struct PortStatus {
+  std::uint16_t port = 0;
+  Protocol protocol = Protocol::Tcp;
+  std::string error;  ///< empty: the port is open
+
+  bool operator==(const PortStatus&) const = default;
+};
+
+struct Ingress {
+  std::string ip;
+  std::string hostname;
+  std::string ip_mode;
+  std::vector<PortStatus> ports;
+
+  bool operator==(const Ingress&) const = default;
+};
+
+enum class ConditionStatus { True, False, Unknown };
+
+struct Condition {
+  std::string type;
+  ConditionStatus status = ConditionStatus::Unknown;
+  std::string reason;
+  std::string message;
+  Timestamp last_transition{};
+
+  bool operator==(const Condition&) const = default;
+};
+
+struct ServiceStatus {
+  std::vector<Ingress> ingress;
+  std::vector<Condition> conditions;
+
+  bool operator==(const ServiceStatus&) const = default;
+};
+
+struct Service {
+  ServiceKey key;
+  std::string uid;
+  std::string resource_version;
+  bool deleting = false;  ///< metadata.deletionTimestamp is set
+  std::vector<std::string> finalizers;
+  std::map<std::string, std::string> annotations;
+  ServiceSpec spec;
+  ServiceStatus status;
+
+  bool operator==(const Service&) const = default;
+};
+
+/// One address of one EndpointSlice.
+struct Endpoint {
+  IpAddress address;
+  bool ready = true;  ///< absent counts as ready, as the API says
+  bool serving = true;
+  bool terminating = false;
+  std::string node;    ///< empty: unknown
+  std::string target;  ///< "Pod/default/web-1", for messages; may be empty
+
+  bool operator==(const Endpoint&) const = default;
+};
+
+struct EndpointPort {
+  std::string name;
+  Protocol protocol = Protocol::Tcp;
+  std::uint16_t port = 0;
+
+  bool operator==(const EndpointPort&) const = default;
+};
+
+/// An EndpointSlice of address type IPv4 or IPv6 (FQDN slices are not decoded).
+struct EndpointSlice {
+  ServiceKey service;  ///< from the label kubernetes.io/service-name
+  std::string name;    ///< of the slice, unique in its namespace
+  IpFamily family = IpFamily::V4;
+  std::vector<EndpointPort> ports;
+  std::vector<Endpoint> endpoints;
+
+  bool operator==(const EndpointSlice&) const = default;
+};
+
+struct Node {
+  std::string name;
+  std::string uid;
+  bool ready = false;
+  bool deleting = false;
+  bool excluded = false;  ///< node.kubernetes.io/exclude-from-external-load-balancers
+  std::vector<IpAddress> internal_ips;
+  std::vector<Cidr> pod_cidrs;
+
+  bool operator==(const Node&) const = default;
+};
+
+/// Everything of ours on a Service, written in one server-side apply to /status. Each apply repeats
+/// all of it: what is left out is given up.
+struct StatusApply {
+  ServiceKey key;
+  std::string uid;  ///< precondition: never written to a namesake
+  bool finalizer = true;
+  std::string observed;  ///< value of kindlb.dev/observed
+  std::vector<Ingress> ingress;
+  std::vector<Condition> conditions;
+
+  bool operator==(const StatusApply&) const = default;
+};
+
+enum class EventType { Normal, Warning };
+
+/// A Kubernetes Event about a Service.
+struct EventNote {
+  EventType type = EventType::Normal;
+  std::string reason;
+  std::string message;
+
+  bool operator==(const EventNote&) const = default;
+};
+
+inline constexpr const char* kFinalizer = "service.kubernetes.io/load-balancer-cleanup";
+inline constexpr const char* kObservedAnnotation = "kindlb.dev/observed";
+inline constexpr const char* kFieldManager = "kindlb";
+inline constexpr const char* kServingCondition = "LoadBalancerServing";
+inline constexpr const char* kProvisioningCondition = "LoadBalancerProvisioning";
+inline constexpr const char* kDegradedCondition = "LoadBalancerDegraded";
+
+}  // namespace kindlb::core

@@ -1,0 +1,43 @@
+#pragma once
+// A Service's wish (core::ProxyConfig) as Envoy resources. Pure: same wish, same bytes. Resources
+// are filled structurally from envoy-templates/ (embedded at build time), never pasted as text.
+
+#include "kindlb/core/proxy_config.hpp"
+
+#include <string>
+#include <vector>
+
+namespace kindlb::envoy {
+
+struct Rendered {
+  struct Named {
+    std::string name;
+    std::string body;
+    bool operator==(const Named&) const = default;
+  };
+  struct Endpoints {
+    std::string cluster;
+    std::string file;
+    std::string body;
+    bool operator==(const Endpoints&) const = default;
+  };
+  std::vector<Named> listeners;
+  std::vector<Named> clusters;
+  std::vector<Endpoints> endpoints;
+
+  bool operator==(const Rendered&) const = default;
+};
+
+/// Where Envoy finds its files: `current` is a symlink inside `directory`, swapped by rename.
+struct XdsPaths {
+  std::string directory;
+  std::string current;
+};
+
+Rendered render(const core::ProxyConfig& config, const XdsPaths& paths);
+
+/// The start-up configuration baked into the proxy image: admin on an abstract unix socket
+/// ("@name"), LDS and CDS from files, long watchdogs (an idle Envoy then costs next to no CPU).
+std::string bootstrap(const std::string& admin_socket, const XdsPaths& paths);
+
+}  // namespace kindlb::envoy

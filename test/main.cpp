@@ -1,0 +1,3 @@
+// doctest's main, alone: it is slow to compile.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
