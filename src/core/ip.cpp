@@ -15,7 +15,8 @@ std::optional<IpAddress> IpAddress::parse(std::string_view text) {
   IpAddress out;
   out.family_ = text.find(':') == std::string_view::npos ? IpFamily::V4 : IpFamily::V6;
   const int af = out.family_ == IpFamily::V4 ? AF_INET : AF_INET6;
-  if (terminated.size() != text.size() || inet_pton(af, terminated.c_str(), out.bytes_.data()) != 1)
+  if (text.find('\0') != std::string_view::npos ||
+      inet_pton(af, terminated.c_str(), out.bytes_.data()) != 1)
     return std::nullopt;
   return out;
 }
