@@ -148,6 +148,9 @@ using Message = std::variant<Hello, Prepare, Apply, Release, Applied, Rejected, 
 std::string encode(const Message& message);
 /// Nothing for an unknown type or a line that is not a message of ours; `why` then says which.
 std::optional<Message> decode(std::string_view line, std::string* why = nullptr);
+/// The id in a line of a known type that decode refused, so that whoever waits for its answer can
+/// be told. Nothing for unknown types: those are ignored.
+std::optional<std::uint64_t> refused_id(std::string_view line);
 
 /// The agent's state file (kStateFile): a JSON object with the units and, per unit, whether Envoy
 /// acknowledged it. Written whenever one of these changes; survives the container's restart.

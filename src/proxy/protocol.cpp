@@ -1,0 +1,280 @@
+#include "kindlb/proxy/protocol.hpp"
+
+#include "proxy/json_shape.hpp"
+
+#include <array>
+
+namespace kindlb::proxy {
+namespace shape {
+
+template <>
+struct Words<EnvoyState> {
+  static constexpr std::array list{std::pair{EnvoyState::Starting, "starting"},
+                                   std::pair{EnvoyState::Live, "live"},
+                                   std::pair{EnvoyState::Down, "down"}};
+};
+template <>
+struct Words<ProbeResult> {
+  static constexpr std::array list{std::pair{ProbeResult::Reached, "reached"},
+                                   std::pair{ProbeResult::Refused, "refused"},
+                                   std::pair{ProbeResult::Unreachable, "unreachable"}};
+};
+template <>
+struct Words<RejectStage> {
+  static constexpr std::array list{
+      std::pair{RejectStage::Invalid, "invalid"}, std::pair{RejectStage::Address, "address"},
+      std::pair{RejectStage::Route, "route"},     std::pair{RejectStage::Envoy, "envoy"},
+      std::pair{RejectStage::Down, "down"},       std::pair{RejectStage::Superseded, "superseded"}};
+};
+
+template <>
+struct Shape<Resource> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("name", of.name);
+    walk.need("body", of.body);
+  }
+};
+template <>
+struct Shape<Assignment> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("cluster", of.cluster);
+    walk.need("file", of.file);
+    walk.need("body", of.body);
+  }
+};
+template <>
+struct Shape<core::Route> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("to", of.to);
+    walk.need("via", of.via);
+  }
+};
+template <>
+struct Shape<core::Target> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("address", of.address);
+    walk.need("port", of.port);
+  }
+};
+template <>
+struct Shape<core::Probe> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("label", of.label);
+    walk.need("targets", of.targets);
+  }
+};
+template <>
+struct Shape<Unit> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("unit", of.unit);
+    walk.need("owner", of.owner);
+    walk.need("revision", of.revision);
+    walk.may("addresses", of.addresses);
+    walk.may("routes", of.routes);
+    walk.may("listeners", of.listeners);
+    walk.may("clusters", of.clusters);
+    walk.may("assignments", of.assignments);
+  }
+};
+template <>
+struct Shape<UnitState> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("unit", of.unit);
+    walk.need("owner", of.owner);
+    walk.need("revision", of.revision);
+    walk.need("acknowledged", of.acknowledged);
+    walk.may("addresses", of.addresses);
+  }
+};
+template <>
+struct Shape<ProbeOutcome> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("label", of.label);
+    walk.need("result", of.result);
+    walk.may("detail", of.detail);
+  }
+};
+template <>
+struct Shape<AgentState> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("agent", of.agent);
+    walk.need("envoy", of.envoy);
+    walk.need("units", of.units);
+  }
+};
+template <>
+struct Shape<Hello> {
+  static constexpr const char* kType = "hello";
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("protocol", of.protocol);
+    walk.need("agent", of.agent);
+    walk.need("envoy", of.envoy);
+    walk.need("units", of.units);
+  }
+};
+template <>
+struct Shape<Prepare> {
+  static constexpr const char* kType = "prepare";
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("id", of.id);
+    walk.need("addresses", of.addresses);
+  }
+};
+template <>
+struct Shape<Apply> {
+  static constexpr const char* kType = "apply";
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("id", of.id);
+    walk.need("unit", of.unit);
+    walk.may("probes", of.probes);
+    walk.may("probe_timeout_ms", of.probe_timeout);
+  }
+};
+template <>
+struct Shape<Release> {
+  static constexpr const char* kType = "release";
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("id", of.id);
+    walk.need("unit", of.unit);
+  }
+};
+template <>
+struct Shape<Applied> {
+  static constexpr const char* kType = "applied";
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("id", of.id);
+    walk.need("unit", of.unit);
+    walk.need("revision", of.revision);
+    walk.may("probes", of.probes);
+  }
+};
+template <>
+struct Shape<Rejected> {
+  static constexpr const char* kType = "rejected";
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("id", of.id);
+    walk.need("unit", of.unit);
+    walk.need("revision", of.revision);
+    walk.need("stage", of.stage);
+    walk.need("text", of.text);
+  }
+};
+template <>
+struct Shape<Status> {
+  static constexpr const char* kType = "status";
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("envoy", of.envoy);
+    walk.may("restarts", of.restarts);
+    walk.may("text", of.text);
+    walk.need("units", of.units);
+  }
+};
+template <>
+struct Shape<Bye> {
+  static constexpr const char* kType = "bye";
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.may("reason", of.reason);
+  }
+};
+
+}  // namespace shape
+
+namespace {
+
+using shape::json;
+using shape::parse_object;
+
+/// Text from outside (Envoy's, a user's) may hold bytes that are not UTF-8: they are replaced.
+std::string text_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Tries the alternatives of Message in turn; nothing when none of them has that type name.
+template <std::size_t Index = 0>
+std::optional<Message> read_as(const std::string& type, const json& object, std::string& why) {
+  if constexpr (Index == std::variant_size_v<Message>) {
+    why = "unknown type " + type;
+    return std::nullopt;
+  } else {
+    using Alternative = std::variant_alternative_t<Index, Message>;
+    if (type != shape::Shape<Alternative>::kType) return read_as<Index + 1>(type, object, why);
+    Alternative out;
+    if (shape::read(object, out, why)) return out;
+    why = type + ": " + why;
+    return std::nullopt;
+  }
+}
+
+template <typename... Alternatives>
+bool is_type_of(const std::variant<Alternatives...>& /*tag*/, const std::string& type) {
+  return ((type == shape::Shape<Alternatives>::kType) || ...);
+}
+
+std::string type_of(const json& object) {
+  const auto found = object.find("type");
+  if (found == object.end() || !found->is_string()) return {};
+  return found->get<std::string>();
+}
+
+}  // namespace
+
+std::string encode(const Message& message) {
+  const auto body = std::visit(
+      []<typename T>(const T& alternative) {
+        json out = shape::write(alternative);
+        out["type"] = shape::Shape<T>::kType;
+        return out;
+      },
+      message);
+  return text_of(body) + "\n";
+}
+
+std::optional<Message> decode(std::string_view line, std::string* why) {
+  std::string reason;
+  std::optional<Message> out;
+  const json object = parse_object(line, kMaxLine, reason);
+  if (!object.is_discarded()) out = read_as(type_of(object), object, reason);
+  if (why != nullptr) *why = std::move(reason);
+  return out;
+}
+
+std::optional<std::uint64_t> refused_id(std::string_view line) {
+  std::string why;
+  const json object = parse_object(line, kMaxLine, why);
+  if (object.is_discarded() || !is_type_of(Message{}, type_of(object))) return std::nullopt;
+  const auto found = object.find("id");
+  std::uint64_t id = 0;
+  if (found == object.end() || !shape::read(*found, id, why)) return std::nullopt;
+  return id;
+}
+
+std::string encode_state(const AgentState& state) {
+  return text_of(shape::write(state)) + "\n";
+}
+
+std::optional<AgentState> decode_state(std::string_view text) {
+  std::string why;
+  const json object = parse_object(text, kMaxLine, why);
+  AgentState out;
+  if (object.is_discarded() || !shape::read(object, out, why)) return std::nullopt;
+  return out;
+}
+
+}  // namespace kindlb::proxy
