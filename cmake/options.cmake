@@ -19,7 +19,7 @@ add_library(kindlb_options INTERFACE)
 target_compile_options(kindlb_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wformat=2 -Wundef -Wextra-semi
-  -Wimplicit-fallthrough -Wswitch-enum
+  -Wimplicit-fallthrough -Wswitch-enum -Wno-missing-field-initializers  # designated initialisers leave defaults out on purpose
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wduplicated-branches -Wlogical-op>
   $<$<BOOL:${KINDLB_WERROR}>:-Werror>)
 

@@ -1,0 +1,45 @@
+#pragma once
+// The two conditions every Service of ours carries and the third that some do (KEP-4631), with
+// their transition times. Pure: the previous status and the moment are given. A status that is
+// already right yields no write.
+
+#include "kindlb/core/service.hpp"
+#include "kindlb/core/verdict.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kindlb::core {
+
+/// Where the work for one Service stands; behaviour §2's table, row by row.
+enum class Stage {
+  Refused,     ///< Provisioning False/Complete, Serving False/Unsupported, no ingress
+  Working,     ///< Provisioning True, Serving False/Provisioning
+  Updating,    ///< Provisioning True, Serving True: the former semantics are being served
+  Serving,     ///< Provisioning False/Complete, Serving True
+  Failing,     ///< Provisioning True (a retry is scheduled), Serving False/Infrastructure
+  FailingOld,  ///< as Failing, but the former semantics are still served
+  GivenUp,  ///< Provisioning False/Complete, Serving False/Infrastructure: until something changes
+};
+
+struct Standing {
+  Stage stage = Stage::Working;
+  std::string message;           ///< for people: of Serving when not serving, else of Provisioning
+  std::vector<Ingress> ingress;  ///< what is true now; only used where the stage fills it
+  std::vector<Reason> degraded;  ///< reported with Serving
+};
+
+/// The write that makes the Service's status say `standing`, or nothing if it says so already.
+/// Provisioning's time moves when `hash` differs from the annotation, Serving's when new semantics
+/// took effect; each by at least a second.
+std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
+                                       const Standing& standing, Timestamp now);
+
+/// The Events that tell the difference between the Service's status and the write.
+std::vector<EventNote> events_for(const Service& before, const StatusApply& write);
+
+const Condition* find_condition(const std::vector<Condition>& conditions, const std::string& type);
+bool is_true(const std::vector<Condition>& conditions, const std::string& type);
+
+}  // namespace kindlb::core

@@ -1,0 +1,108 @@
+#pragma once
+// One Service: what is known of it and of its proxy -> what to do next. Pure and total; planning
+// against the world a plan produced yields the empty plan. Slow work is asked for, never done here,
+// and what became of it is told by the next world.
+
+#include "kindlb/core/addresses.hpp"
+#include "kindlb/core/backends.hpp"
+#include "kindlb/core/conditions.hpp"
+#include "kindlb/core/policy.hpp"
+#include "kindlb/core/proxy_config.hpp"
+#include "kindlb/core/service.hpp"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kindlb::core {
+
+/// Names a ProxyConfig's content. `shape` covers what clients can see (addresses, listeners,
+/// policies); `flow` the rest (targets, routes), which changes without a word in status.
+struct Revision {
+  std::string shape;
+  std::string flow;
+
+  std::string text() const { return shape.empty() ? "" : shape + "." + flow; }
+  static Revision parse(const std::string& text);
+  bool empty() const { return shape.empty(); }
+  bool operator==(const Revision&) const = default;
+};
+
+Revision revision_of(const ProxyConfig& config);
+
+enum class Reach { Unknown, Reached, Refused, Unreachable };
+
+/// What is known of the proxy that holds this Service.
+struct ProxyView {
+  bool present = false;   ///< there is one, claimed for this Service
+  bool coming = false;    ///< one is being claimed or created
+  bool live = false;      ///< its Envoy runs
+  std::string trouble;    ///< why it is not live, in the agent's words
+  Revision acknowledged;  ///< confirmed by Envoy since it last started
+  Revision sent;          ///< asked for and not answered yet
+  Revision rejected;      ///< refused, with `rejection`
+  std::string rejection;
+  bool address_refused = false;  ///< the rejection is about the address: somebody else has it
+  Reach reach = Reach::Unknown;  ///< of the endpoints, over the path of `acknowledged`
+  std::string reach_detail;
+  std::vector<IpAddress> addresses;  ///< those it holds for this Service
+
+  bool operator==(const ProxyView&) const = default;
+};
+
+/// Work that failed outside the proxy (the engine refused a container, say).
+struct Trouble {
+  std::string message;
+  bool operator==(const Trouble&) const = default;
+};
+
+struct ServiceWorld {
+  const Service* service = nullptr;
+  Slices slices;
+  const Nodes* nodes = nullptr;
+  /// The docker network by family, with what others hold; empty while the network is unknown.
+  std::map<IpFamily, AddressSpace> network;
+  std::vector<IpAddress> reserved;  ///< chosen a moment ago, not yet in status
+  ProxyView proxy;
+  std::optional<Trouble> trouble;
+  bool direct_blocked = false;       ///< the direct path was tried and did not get through
+  std::chrono::milliseconds age{0};  ///< since this kindlb first saw the Service like this
+  bool may_allocate = true;          ///< false until everybody who has an address has been seen
+  Timestamp now{};
+};
+
+enum class Teardown { None, DropFinalizer, TakeBack };
+
+struct Plan {
+  std::optional<StatusApply> write;
+  std::vector<EventNote> events;
+  bool claim = false;                ///< get a proxy for this Service
+  std::vector<IpAddress> addresses;  ///< to reserve for it
+  std::vector<Cidr> prepare;         ///< to be checked for duplicates ahead of the apply
+  std::optional<ProxyConfig> apply;  ///< to be sent to its proxy
+  Revision revision;                 ///< of `apply`
+  std::vector<Probe> probes;         ///< to be tried with it
+  bool direct = true;                ///< which path the probes take
+  bool remove_proxy = false;
+  Teardown teardown = Teardown::None;  ///< once no proxy is left
+  bool retry_direct_later = false;     ///< on node ports only because direct did not get through
+  std::optional<std::chrono::milliseconds> again;  ///< plan again after this, without an event
+
+  bool empty() const {
+    return !write && !claim && !apply && !remove_proxy && teardown == Teardown::None;
+  }
+};
+
+/// How long a Service with a selector may have no EndpointSlice before it is taken to have none.
+inline constexpr std::chrono::milliseconds kSliceGrace{3'000};
+
+Plan plan_service(const ServiceWorld& world, const Policy& policy);
+
+/// The wish, without regard to how far it is fulfilled. Used by plan_service and by `kindlb plan`.
+ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
+                          const std::map<IpFamily, Cidr>& addresses,
+                          const std::map<IpFamily, Path>& paths);
+
+}  // namespace kindlb::core

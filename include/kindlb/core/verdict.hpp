@@ -1,0 +1,51 @@
+#pragma once
+// Refuse, degrade, or serve (KEP-4631, behaviour §3). A pure function of what the Service asks for,
+// what the provider can do, and what the network offers. Total: every port, family and feature of
+// the Service ends up accepted or in a named reason.
+
+#include "kindlb/core/policy.hpp"
+#include "kindlb/core/service.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace kindlb::core {
+
+/// Why something is not as asked. `reason` is a condition reason ("PortsNotSupported") for what can
+/// be degraded and empty for what can only be refused.
+struct Reason {
+  std::string feature;  ///< "Ports", "IPFamilies", ...: the name a Service may require
+  std::string reason;
+  std::string message;
+
+  bool operator==(const Reason&) const = default;
+};
+
+enum class Outcome { Serve, Degrade, Refuse };
+
+struct Verdict {
+  Outcome outcome = Outcome::Serve;
+  std::vector<Reason> reasons;
+  std::vector<ServicePort> ports;       ///< those that will be open, in the Service's order
+  std::vector<IpFamily> families;       ///< those that get an address, in the Service's order
+  std::vector<PortStatus> port_status;  ///< one per Service port; `error` set for closed ones
+
+  bool operator==(const Verdict&) const = default;
+};
+
+/// What the place offers: which families the docker network has, and whether pods can be reached
+/// without node ports.
+struct Surroundings {
+  std::set<IpFamily> families = {IpFamily::V4};
+  bool direct_path = true;
+};
+
+Verdict judge(const Service& service, const Policy& policy, const Surroundings& surroundings);
+
+/// "PortsNotSupported", or "Multiple" when there are several.
+std::string summary_reason(const std::vector<Reason>& reasons);
+/// The messages, one sentence each.
+std::string summary_message(const std::vector<Reason>& reasons);
+
+}  // namespace kindlb::core

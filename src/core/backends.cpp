@@ -1,0 +1,151 @@
+#include "kindlb/core/backends.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace kindlb::core {
+
+namespace {
+
+constexpr const char* kExcludeLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+template <typename T>
+void sort_unique(std::vector<T>& items) {
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
+bool any_ready(const Slices& slices, IpFamily family) {
+  for (const auto* slice : slices)
+    for (const auto& endpoint : slice->endpoints)
+      if (slice->family == family && endpoint.ready) return true;
+  return false;
+}
+
+/// Ready ones; when nobody is ready, those that terminate but still serve, so that a rolling update
+/// loses nothing.
+std::vector<std::pair<const EndpointSlice*, const Endpoint*>> usable_endpoints(const Slices& slices,
+                                                                               IpFamily family) {
+  const bool ready_only = any_ready(slices, family);
+  std::vector<std::pair<const EndpointSlice*, const Endpoint*>> out;
+  for (const auto* slice : slices) {
+    if (slice->family != family) continue;
+    for (const auto& endpoint : slice->endpoints)
+      if (ready_only ? endpoint.ready : endpoint.serving && endpoint.terminating)
+        out.emplace_back(slice, &endpoint);
+  }
+  return out;
+}
+
+std::optional<IpAddress> node_address(const Node& node, IpFamily family) {
+  for (const auto& address : node.internal_ips)
+    if (address.family() == family) return address;
+  return std::nullopt;
+}
+
+/// Nothing: no route needed, or none possible (then `problem` says why).
+std::optional<Route> route_to(const Endpoint& endpoint, const PathQuestion& question,
+                              std::string& problem) {
+  if (question.subnet.contains(endpoint.address)) return std::nullopt;
+  const auto node = question.nodes.find(endpoint.node);
+  const auto via = node == question.nodes.end()
+                       ? std::nullopt
+                       : node_address(node->second, endpoint.address.family());
+  if (via && question.subnet.contains(*via)) return Route{Cidr::host(endpoint.address), *via};
+  problem = "endpoint " + endpoint.address.text() +
+            (endpoint.node.empty() ? " names no node to reach it through"
+                                   : " runs on node " + endpoint.node +
+                                         ", which has no address on the proxy's network");
+  return std::nullopt;
+}
+
+std::optional<std::uint16_t> endpoint_port(const EndpointSlice& slice, const ServicePort& port) {
+  for (const auto& candidate : slice.ports)
+    if (candidate.name == port.name && candidate.protocol == port.protocol) return candidate.port;
+  return std::nullopt;
+}
+
+std::set<std::string> nodes_with_endpoints(const PathQuestion& question) {
+  std::set<std::string> out;
+  for (const auto& [slice, endpoint] :
+       usable_endpoints(question.slices, question.subnet.address.family()))
+    out.insert(endpoint->node);
+  return out;
+}
+
+std::vector<IpAddress> eligible_nodes(const PathQuestion& question) {
+  const bool local = question.service.spec.external_traffic_policy == TrafficPolicy::Local;
+  const auto with_endpoints = local ? nodes_with_endpoints(question) : std::set<std::string>{};
+  std::vector<IpAddress> out;
+  for (const auto& [name, node] : question.nodes) {
+    if (!takes_traffic(node) || (local && !with_endpoints.contains(name))) continue;
+    if (const auto address = node_address(node, question.subnet.address.family()))
+      out.push_back(*address);
+  }
+  return out;
+}
+
+std::string why_no_node(const PathQuestion& question) {
+  const auto excluded = std::count_if(question.nodes.begin(), question.nodes.end(),
+                                      [](const auto& item) { return item.second.excluded; });
+  if (excluded == 0) return "no node of the cluster is Ready";
+  return "no node may take traffic: " + std::to_string(excluded) + " excluded by the label " +
+         kExcludeLabel + "; remove it with: kubectl label nodes --all " + kExcludeLabel + "-";
+}
+
+}  // namespace
+
+bool takes_traffic(const Node& node) {
+  return node.ready && !node.deleting && !node.excluded;
+}
+
+Path direct_path(const PathQuestion& question) {
+  Path path{.direct = true};
+  for (const auto& port : question.ports) path.targets[{port.protocol, port.port}];
+  const auto endpoints = usable_endpoints(question.slices, question.subnet.address.family());
+  path.ready = endpoints.size();
+  for (const auto& [slice, endpoint] : endpoints) {
+    std::string problem;
+    const auto route = route_to(*endpoint, question, problem);
+    if (!problem.empty()) {
+      path.problem = problem;
+      continue;
+    }
+    if (route) path.routes.push_back(*route);
+    for (const auto& port : question.ports)
+      if (const auto number = endpoint_port(*slice, port))
+        path.targets[{port.protocol, port.port}].push_back({endpoint->address, *number});
+  }
+  sort_unique(path.routes);
+  for (auto& [port, targets] : path.targets) sort_unique(targets);
+  return path;
+}
+
+Path node_port_path(const PathQuestion& question) {
+  Path path{.direct = false};
+  path.ready = usable_endpoints(question.slices, question.subnet.address.family()).size();
+  const auto addresses = eligible_nodes(question);
+  const bool any_node = std::any_of(question.nodes.begin(), question.nodes.end(),
+                                    [](const auto& item) { return takes_traffic(item.second); });
+  if (!any_node) path.problem = why_no_node(question);
+  for (const auto& port : question.ports) {
+    auto& targets = path.targets[{port.protocol, port.port}];
+    if (port.node_port == 0 && path.problem.empty())
+      path.problem = std::string("port ") + name_of(port.protocol) + "/" +
+                     std::to_string(port.port) + " has no node port";
+    if (port.node_port == 0) continue;
+    for (const auto& address : addresses) targets.push_back({address, port.node_port});
+    sort_unique(targets);
+  }
+  return path;
+}
+
+Path choose_path(const PathQuestion& question, Datapath wanted, bool blocked) {
+  if (wanted == Datapath::NodePort) return node_port_path(question);
+  auto direct = direct_path(question);
+  if (wanted == Datapath::Direct || (direct.problem.empty() && !blocked)) return direct;
+  auto fallback = node_port_path(question);
+  return fallback.problem.empty() ? fallback : direct;
+}
+
+}  // namespace kindlb::core

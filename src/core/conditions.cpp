@@ -1,0 +1,191 @@
+#include "kindlb/core/conditions.hpp"
+
+#include "kindlb/core/eligibility.hpp"
+
+#include <algorithm>
+
+namespace kindlb::core {
+
+namespace {
+
+struct Wanted {
+  ConditionStatus status = ConditionStatus::False;
+  const char* reason = "";
+  std::string message;
+};
+
+bool serves(Stage stage) {
+  return stage == Stage::Updating || stage == Stage::Serving || stage == Stage::FailingOld;
+}
+
+bool provisions(Stage stage) {
+  return stage == Stage::Working || stage == Stage::Updating || stage == Stage::Failing ||
+         stage == Stage::FailingOld;
+}
+
+std::string serving_text(const std::vector<Ingress>& ingress) {
+  std::string out = "Serving";
+  for (const auto& entry : ingress) {
+    out += (&entry == ingress.data() ? " " : ", ") + entry.ip;
+    std::string ports;
+    for (const auto& port : entry.ports)
+      if (port.error.empty())
+        ports += std::string(ports.empty() ? "" : ", ") + name_of(port.protocol) + "/" +
+                 std::to_string(port.port);
+    out += " (" + ports + ")";
+  }
+  return out + ".";
+}
+
+Wanted wanted_provisioning(const Standing& standing) {
+  if (!provisions(standing.stage)) {
+    const bool good = standing.stage == Stage::Serving;
+    return {ConditionStatus::False, "Complete",
+            good ? "The load balancer is as the Service asks."
+                 : "Nothing more is tried until something changes: " + standing.message};
+  }
+  const bool fresh = standing.stage == Stage::Working || standing.stage == Stage::Updating;
+  return {ConditionStatus::True, "Provisioning",
+          fresh ? standing.message : "Trying again: " + standing.message};
+}
+
+Wanted wanted_serving(const Standing& standing) {
+  switch (standing.stage) {
+    case Stage::Refused:
+      return {ConditionStatus::False, "Unsupported", standing.message};
+    case Stage::Working:
+      return {ConditionStatus::False, "Provisioning", standing.message};
+    case Stage::Failing:
+    case Stage::GivenUp:
+      return {ConditionStatus::False, "Infrastructure", standing.message};
+    case Stage::Serving:
+      return {ConditionStatus::True, "Serving",
+              serving_text(standing.ingress) +
+                  (standing.message.empty() ? "" : " " + standing.message)};
+    case Stage::Updating:
+      return {ConditionStatus::True, "Serving",
+              "Serving the former specification while the new one is set up."};
+    case Stage::FailingOld:
+      return {ConditionStatus::True, "Serving",
+              "Still serving the former specification: " + standing.message};
+  }
+  return {};
+}
+
+Timestamp bumped(const Condition& previous, Timestamp now) {
+  return std::max(now, previous.last_transition + std::chrono::seconds(1));
+}
+
+Condition settle(const char* type, const Wanted& wanted, const Condition* previous, bool bump,
+                 Timestamp now) {
+  Condition out{type, wanted.status, wanted.reason, wanted.message, now};
+  if (previous == nullptr) return out;
+  if (previous->status != wanted.status || bump)
+    out.last_transition = bumped(*previous, now);
+  else
+    out.last_transition = previous->last_transition;
+  return out;
+}
+
+/// While nothing new takes effect Serving keeps its words too, or every change of the endpoints
+/// would be a write. The exception: an update that fails must say which specification is served.
+void keep_words(Condition& serving, const Condition* previous, Stage stage, bool finished) {
+  if (previous == nullptr || previous->status != ConditionStatus::True || finished) return;
+  if (stage == Stage::Updating || stage == Stage::Serving) serving.message = previous->message;
+}
+
+std::optional<Condition> degraded_condition(const Service& service, const Standing& standing,
+                                            bool bump, Timestamp now) {
+  if (standing.degraded.empty() || !serves(standing.stage)) return std::nullopt;
+  const auto* previous = find_condition(service.status.conditions, kDegradedCondition);
+  const Wanted wanted{ConditionStatus::True, "", summary_message(standing.degraded)};
+  auto out = settle(kDegradedCondition, wanted, previous, bump, now);
+  out.reason = summary_reason(standing.degraded);
+  return out;
+}
+
+std::vector<Ingress> ingress_for(const Service& service, const Standing& standing) {
+  if (standing.stage == Stage::Refused) return {};
+  if (standing.stage == Stage::Serving) return standing.ingress;
+  return was_ours(service) ? service.status.ingress : std::vector<Ingress>{};
+}
+
+/// What we own of the Service's present status, in the form of a write.
+StatusApply present(const Service& service) {
+  StatusApply out{.key = service.key, .uid = service.uid, .finalizer = has_finalizer(service)};
+  const auto observed = service.annotations.find(kObservedAnnotation);
+  if (observed != service.annotations.end()) out.observed = observed->second;
+  out.ingress = service.status.ingress;
+  for (const auto* type : {kServingCondition, kProvisioningCondition, kDegradedCondition})
+    if (const auto* condition = find_condition(service.status.conditions, type))
+      out.conditions.push_back(*condition);
+  return out;
+}
+
+}  // namespace
+
+std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
+                                       const Standing& standing, Timestamp now) {
+  const auto current = present(service);
+  const auto* old_serving = find_condition(current.conditions, kServingCondition);
+  const auto* old_provisioning = find_condition(current.conditions, kProvisioningCondition);
+  const bool changed = current.observed != hash;
+  // New semantics take effect when the work for them ends, or at once when there was none to do
+  // and what is reported differs.
+  const bool finished =
+      standing.stage == Stage::Serving &&
+      (is_true(current.conditions, kProvisioningCondition) || standing.ingress != current.ingress);
+
+  StatusApply next{.key = service.key, .uid = service.uid, .finalizer = true, .observed = hash};
+  next.ingress = ingress_for(service, standing);
+  auto serving = settle(kServingCondition, wanted_serving(standing), old_serving, finished, now);
+  keep_words(serving, old_serving, standing.stage, finished);
+  next.conditions.push_back(std::move(serving));
+  next.conditions.push_back(settle(kProvisioningCondition, wanted_provisioning(standing),
+                                   old_provisioning, changed, now));
+  if (auto degraded = degraded_condition(service, standing, false, now))
+    next.conditions.push_back(std::move(*degraded));
+  if (next == current) return std::nullopt;
+  return next;
+}
+
+std::vector<EventNote> events_for(const Service& before, const StatusApply& write) {
+  std::vector<EventNote> out;
+  const auto& old = before.status.conditions;
+  const auto* old_serving = find_condition(old, kServingCondition);
+  const auto* serving = find_condition(write.conditions, kServingCondition);
+  const auto* degraded = find_condition(write.conditions, kDegradedCondition);
+  const auto* old_degraded = find_condition(old, kDegradedCondition);
+  const bool began =
+      is_true(write.conditions, kProvisioningCondition) && !is_true(old, kProvisioningCondition);
+
+  const bool turned = old_serving == nullptr || old_serving->status != serving->status ||
+                      old_serving->reason != serving->reason;
+  if (serving->status == ConditionStatus::True) {
+    if (turned)
+      out.push_back({EventType::Normal, "Serving", serving->message});
+    else if (serving->last_transition != old_serving->last_transition)
+      out.push_back({EventType::Normal, "Updated", serving->message});
+  } else if (serving->reason == "Provisioning") {
+    if (began) out.push_back({EventType::Normal, "Provisioning", serving->message});
+  } else if (turned || old_serving->message != serving->message) {
+    out.push_back({EventType::Warning, serving->reason, serving->message});
+  }
+  if (degraded != nullptr &&
+      (old_degraded == nullptr || old_degraded->message != degraded->message))
+    out.push_back({EventType::Warning, "Degraded", degraded->message});
+  return out;
+}
+
+const Condition* find_condition(const std::vector<Condition>& conditions, const std::string& type) {
+  const auto found = std::find_if(conditions.begin(), conditions.end(),
+                                  [&](const Condition& c) { return c.type == type; });
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+bool is_true(const std::vector<Condition>& conditions, const std::string& type) {
+  const auto* condition = find_condition(conditions, type);
+  return condition != nullptr && condition->status == ConditionStatus::True;
+}
+
+}  // namespace kindlb::core

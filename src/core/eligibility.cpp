@@ -1,0 +1,77 @@
+#include "kindlb/core/eligibility.hpp"
+
+#include "kindlb/core/hash.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace kindlb::core {
+
+namespace {
+
+bool class_is_ours(const Service& service, const Policy& policy) {
+  const auto& wanted = service.spec.load_balancer_class;
+  if (!wanted || wanted->empty()) return !policy.require_class;
+  return std::find(policy.classes.begin(), policy.classes.end(), *wanted) != policy.classes.end();
+}
+
+bool counts_as_wish(std::string_view annotation) {
+  return (annotation.starts_with("kindlb.dev/") && annotation != kObservedAnnotation) ||
+         annotation == "service.beta.kubernetes.io/load-balancer-source-ranges";
+}
+
+void add_ports(Hasher& hash, const std::vector<ServicePort>& ports) {
+  hash.add(ports.size());
+  for (const auto& port : ports)
+    hash.add(port.name)
+        .add(name_of(port.protocol))
+        .add(port.port)
+        .add(port.target_port)
+        .add(port.node_port);
+}
+
+void add_list(Hasher& hash, const std::vector<std::string>& list) {
+  hash.add(list.size());
+  for (const auto& item : list) hash.add(item);
+}
+
+}  // namespace
+
+Claim claim_of(const Service& service, const Policy& policy) {
+  const bool wanted =
+      service.spec.type == ServiceType::LoadBalancer && class_is_ours(service, policy);
+  if (service.deleting) return was_ours(service) ? Claim::ReleaseDeleted : Claim::NotOurs;
+  if (wanted) return Claim::Ours;
+  return was_ours(service) ? Claim::ReleaseChanged : Claim::NotOurs;
+}
+
+bool was_ours(const Service& service) {
+  return service.annotations.contains(kObservedAnnotation);
+}
+
+bool has_finalizer(const Service& service) {
+  return std::find(service.finalizers.begin(), service.finalizers.end(), kFinalizer) !=
+         service.finalizers.end();
+}
+
+std::string observed_hash(const Service& service) {
+  const auto& spec = service.spec;
+  Hasher hash;
+  hash.add(static_cast<std::uint64_t>(spec.type)).add(spec.load_balancer_class.value_or(""));
+  add_ports(hash, spec.ports);
+  hash.add(spec.ip_families.size());
+  for (const auto family : spec.ip_families) hash.add(name_of(family));
+  hash.add(static_cast<std::uint64_t>(spec.family_policy))
+      .add(static_cast<std::uint64_t>(spec.affinity))
+      .add(spec.load_balancer_ip)
+      .add(static_cast<std::uint64_t>(spec.external_traffic_policy))
+      .add(spec.allocate_node_ports ? 1U : 0U)
+      .add(spec.health_check_node_port);
+  add_list(hash, spec.source_ranges);
+  add_list(hash, spec.required_features);
+  for (const auto& [name, value] : service.annotations)
+    if (counts_as_wish(name)) hash.add(name).add(value);
+  return hash.text();
+}
+
+}  // namespace kindlb::core

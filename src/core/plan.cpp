@@ -1,0 +1,341 @@
+#include "kindlb/core/plan.hpp"
+
+#include "kindlb/core/eligibility.hpp"
+#include "kindlb/core/hash.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace kindlb::core {
+
+namespace {
+
+constexpr std::size_t kTargetsPerProbe = 4;
+
+std::string port_label(const ServicePort& port) {
+  return std::string(name_of(port.protocol)) + "/" + std::to_string(port.port);
+}
+
+std::string short_family(IpFamily family) {
+  return family == IpFamily::V4 ? "v4" : "v6";
+}
+
+/// Everything the planning of one served Service works on.
+struct Draft {
+  const ServiceWorld& world;
+  const Policy& policy;
+  std::string hash;
+  Verdict verdict;
+  std::map<IpFamily, Cidr> addresses;
+  std::map<IpFamily, Path> paths;
+  ProxyConfig config;
+  Revision revision;
+};
+
+Surroundings surroundings_of(const ServiceWorld& world, const Policy& policy) {
+  Surroundings out;
+  out.families.clear();
+  for (const auto& [family, space] : world.network) out.families.insert(family);
+  // Before the network is known nothing is refused for want of it.
+  if (out.families.empty()) out.families = {IpFamily::V4, IpFamily::V6};
+  out.direct_path = policy.datapath != Datapath::NodePort;
+  return out;
+}
+
+/// False: some family has no free address, or none may be given out yet.
+bool choose_addresses(Draft& draft) {
+  const auto& world = draft.world;
+  for (const auto family : draft.verdict.families) {
+    const auto space = world.network.find(family);
+    if (space == world.network.end()) return false;
+    auto preferred = reported_addresses(*world.service, family);
+    preferred.insert(preferred.end(), world.proxy.addresses.begin(), world.proxy.addresses.end());
+    preferred.insert(preferred.end(), world.reserved.begin(), world.reserved.end());
+    const auto address = choose_address(space->second, preferred);
+    if (!address) return false;
+    const bool kept = std::find(preferred.begin(), preferred.end(), *address) != preferred.end();
+    if (!kept && !world.may_allocate) return false;
+    draft.addresses.insert_or_assign(family, Cidr{*address, space->second.subnet.length});
+  }
+  return true;
+}
+
+void choose_paths(Draft& draft) {
+  for (const auto& [family, address] : draft.addresses) {
+    const PathQuestion question{*draft.world.service, draft.verdict.ports, draft.world.slices,
+                                *draft.world.nodes, draft.world.network.at(family).subnet};
+    draft.paths.insert_or_assign(
+        family, choose_path(question, draft.policy.datapath, draft.world.direct_blocked));
+  }
+}
+
+std::vector<Ingress> wanted_ingress(const Draft& draft) {
+  std::vector<Ingress> out;
+  for (const auto family : draft.verdict.families)
+    out.push_back({.ip = draft.addresses.at(family).address.text(),
+                   .hostname = "",
+                   .ip_mode = "Proxy",
+                   .ports = draft.verdict.port_status});
+  return out;
+}
+
+std::vector<Probe> wanted_probes(const Draft& draft) {
+  std::vector<Probe> out;
+  for (const auto& backend : draft.config.backends) {
+    if (backend.protocol != Protocol::Tcp || backend.targets.empty()) continue;
+    const auto count = std::min(kTargetsPerProbe, backend.targets.size());
+    out.push_back({backend.name.substr(backend.name.find('/') + 1),
+                   {backend.targets.begin(), backend.targets.begin() + static_cast<long>(count)}});
+  }
+  return out;
+}
+
+bool endpoints_unknown(const ServiceWorld& world) {
+  return world.service->spec.has_selector && world.slices.empty() && world.age < kSliceGrace;
+}
+
+bool reported_serving(const Service& service) {
+  return is_true(service.status.conditions, kServingCondition);
+}
+
+std::string path_problem(const Draft& draft) {
+  for (const auto& [family, path] : draft.paths)
+    if (!path.problem.empty() &&
+        path.targets.end() == std::find_if(path.targets.begin(), path.targets.end(),
+                                           [](const auto& item) { return !item.second.empty(); }))
+      return path.problem;
+  return {};
+}
+
+/// True when the proxy does what the Service asks and somebody could be reached through it.
+bool fulfilled(const Draft& draft) {
+  const auto& proxy = draft.world.proxy;
+  if (!proxy.present || !proxy.live || proxy.acknowledged.shape != draft.revision.shape)
+    return false;
+  if (reported_serving(*draft.world.service)) return true;
+  if (endpoints_unknown(draft.world) || proxy.acknowledged != draft.revision) return false;
+  return wanted_probes(draft).empty() || proxy.reach == Reach::Reached ||
+         proxy.reach == Reach::Refused;
+}
+
+Standing unfulfilled(const Draft& draft) {
+  const auto& world = draft.world;
+  const auto& proxy = world.proxy;
+  const bool serves_former = proxy.present && proxy.live && !proxy.acknowledged.empty() &&
+                             reported_serving(*world.service) &&
+                             proxy.acknowledged.shape != draft.revision.shape;
+  const auto failing = serves_former ? Stage::FailingOld : Stage::Failing;
+  if (!proxy.rejection.empty() && proxy.rejected == draft.revision)
+    return {.stage = failing, .message = "The proxy refused the configuration: " + proxy.rejection};
+  if (world.trouble) return {.stage = failing, .message = world.trouble->message};
+  if (proxy.present && !proxy.live && !proxy.trouble.empty())
+    return {.stage = Stage::Failing, .message = "The proxy is being healed: " + proxy.trouble};
+  if (!proxy.present && reported_serving(*world.service))
+    return {.stage = Stage::Failing,
+            .message =
+                "The proxy container is gone; another one is being started for the same "
+                "address."};
+  if (proxy.present && proxy.live && proxy.acknowledged == draft.revision &&
+      proxy.reach == Reach::Unreachable)
+    return {.stage = Stage::Failing,
+            .message = "No ready endpoint could be reached: " + proxy.reach_detail};
+  if (serves_former)
+    return {.stage = Stage::Updating, .message = "The new specification is being set up."};
+  const auto* before = find_condition(world.service->status.conditions, kServingCondition);
+  // A failure stays told until it is over: going back to "Provisioning" between two tries would
+  // only make the status flicker.
+  if (before != nullptr && before->reason == "Infrastructure" && was_ours(*world.service) &&
+      world.service->annotations.at(kObservedAnnotation) == draft.hash)
+    return {.stage = Stage::Failing, .message = before->message};
+  return {.stage = Stage::Working, .message = "A proxy is being set up."};
+}
+
+Standing standing_of(const Draft& draft) {
+  const auto problem = path_problem(draft);
+  if (!problem.empty())
+    return {.stage = Stage::GivenUp,
+            .message = "There is no way to the endpoints: " + problem + "."};
+  if (!fulfilled(draft)) return unfulfilled(draft);
+  Standing out{.stage = Stage::Serving, .ingress = wanted_ingress(draft)};
+  if (draft.world.proxy.reach == Reach::Refused)
+    out.message = "Note: " + draft.world.proxy.reach_detail + ".";
+  return out;
+}
+
+void tell(Plan& plan, const Draft& draft, Standing standing) {
+  if (draft.verdict.outcome == Outcome::Degrade) standing.degraded = draft.verdict.reasons;
+  plan.write = next_status(*draft.world.service, draft.hash, standing, draft.world.now);
+  if (plan.write) plan.events = events_for(*draft.world.service, *plan.write);
+}
+
+Plan refuse(const Draft& draft) {
+  Plan plan;
+  plan.remove_proxy = draft.world.proxy.present;
+  plan.write =
+      next_status(*draft.world.service, draft.hash,
+                  {.stage = Stage::Refused, .message = summary_message(draft.verdict.reasons)},
+                  draft.world.now);
+  if (plan.write) plan.events = events_for(*draft.world.service, *plan.write);
+  return plan;
+}
+
+Plan no_address(const Draft& draft) {
+  Plan plan;
+  const auto& world = draft.world;
+  if (world.network.empty() && world.trouble) {
+    tell(plan, draft, {.stage = Stage::Failing, .message = world.trouble->message});
+    return plan;
+  }
+  if (world.network.empty() || !world.may_allocate) {
+    // Nothing is wrong yet: who has which address is still being learned.
+    plan.again = std::chrono::milliseconds(100);
+    return plan;
+  }
+  std::string where;
+  for (const auto& [family, space] : world.network)
+    where += (where.empty() ? "" : ", ") + space.subnet.first().text() + "/" +
+             std::to_string(space.subnet.length);
+  tell(plan, draft,
+       {.stage = Stage::GivenUp,
+        .message = "No free address is left in " + where +
+                   "; delete a Service or use a larger docker network."});
+  plan.again = std::chrono::seconds(30);
+  return plan;
+}
+
+/// Whether the first write for these wishes has been accepted: nothing is claimed before.
+bool announced(const Draft& draft) {
+  const auto& service = *draft.world.service;
+  const auto observed = service.annotations.find(kObservedAnnotation);
+  return observed != service.annotations.end() && observed->second == draft.hash &&
+         has_finalizer(service) &&
+         find_condition(service.status.conditions, kServingCondition) != nullptr;
+}
+
+/// The message for the proxy, if it has not got it already.
+void drive_proxy(Plan& plan, const Draft& draft) {
+  const auto& world = draft.world;
+  const auto& proxy = world.proxy;
+  if (!proxy.present) {
+    plan.claim = !proxy.coming && !world.trouble;
+    return;
+  }
+  const bool known = proxy.acknowledged == draft.revision && proxy.live;
+  const bool needs_probe = !reported_serving(*world.service) && proxy.reach == Reach::Unknown &&
+                           !endpoints_unknown(world) && !wanted_probes(draft).empty();
+  if (proxy.sent == draft.revision || (known && !needs_probe)) return;
+  if (proxy.rejected == draft.revision || !proxy.live) return;
+  plan.apply = draft.config;
+  plan.revision = draft.revision;
+  if (!reported_serving(*world.service)) plan.probes = wanted_probes(draft);
+}
+
+Plan serve(Draft& draft) {
+  if (!choose_addresses(draft)) return no_address(draft);
+  choose_paths(draft);
+  draft.config = wanted_config(*draft.world.service, draft.verdict, draft.addresses, draft.paths);
+  draft.revision = revision_of(draft.config);
+
+  Plan plan;
+  for (const auto& [family, address] : draft.addresses) {
+    plan.addresses.push_back(address.address);
+    plan.prepare.push_back(address);
+  }
+  plan.direct = std::all_of(draft.paths.begin(), draft.paths.end(),
+                            [](const auto& item) { return item.second.direct; });
+  plan.retry_direct_later = !plan.direct && draft.policy.datapath == Datapath::Auto;
+  tell(plan, draft, standing_of(draft));
+  if (announced(draft)) drive_proxy(plan, draft);
+  if (endpoints_unknown(draft.world)) plan.again = kSliceGrace - draft.world.age;
+  return plan;
+}
+
+Plan let_go(const ServiceWorld& world, Teardown teardown) {
+  Plan plan;
+  if (world.proxy.present || world.proxy.coming)
+    plan.remove_proxy = true;
+  else
+    plan.teardown = teardown;
+  return plan;
+}
+
+void add_port(ProxyConfig& config, const ServicePort& port, const IpAddress& address,
+              const Path& path, Affinity affinity) {
+  const auto name = config.unit + "/" + port_label(port) + "/" + short_family(address.family());
+  const auto targets = path.targets.find({port.protocol, port.port});
+  config.listeners.push_back({.name = name,
+                              .address = address,
+                              .port = port.port,
+                              .protocol = port.protocol,
+                              .backend = name,
+                              .restricted = false,
+                              .allowed = {}});
+  config.backends.push_back(
+      {.name = name,
+       .protocol = port.protocol,
+       .affinity = affinity,
+       .targets = targets == path.targets.end() ? std::vector<Target>{} : targets->second});
+}
+
+}  // namespace
+
+Revision Revision::parse(const std::string& text) {
+  const auto dot = text.find('.');
+  if (dot == std::string::npos) return {};
+  return {text.substr(0, dot), text.substr(dot + 1)};
+}
+
+Revision revision_of(const ProxyConfig& config) {
+  Hasher shape;
+  Hasher flow;
+  shape.add(config.unit);
+  for (const auto& address : config.addresses) shape.add(address.text());
+  for (const auto& listener : config.listeners) {
+    shape.add(listener.name).add(listener.address.text()).add(listener.port);
+    shape.add(name_of(listener.protocol)).add(listener.restricted ? 1U : 0U);
+    for (const auto& range : listener.allowed) shape.add(range.text());
+  }
+  for (const auto& backend : config.backends) {
+    shape.add(backend.name).add(static_cast<std::uint64_t>(backend.affinity));
+    flow.add(backend.name);
+    for (const auto& target : backend.targets) flow.add(target.text());
+  }
+  for (const auto& route : config.routes) flow.add(route.to.text()).add(route.via.text());
+  return {shape.text(), flow.text()};
+}
+
+ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
+                          const std::map<IpFamily, Cidr>& addresses,
+                          const std::map<IpFamily, Path>& paths) {
+  ProxyConfig config{.unit = service.uid, .owner = service.key};
+  const auto affinity = service.spec.affinity;
+  for (const auto& [family, address] : addresses) {
+    config.addresses.push_back(address);
+    const auto& path = paths.at(family);
+    config.routes.insert(config.routes.end(), path.routes.begin(), path.routes.end());
+    for (const auto& port : verdict.ports) add_port(config, port, address.address, path, affinity);
+  }
+  return config;
+}
+
+Plan plan_service(const ServiceWorld& world, const Policy& policy) {
+  const auto& service = *world.service;
+  switch (claim_of(service, policy)) {
+    case Claim::NotOurs: {
+      Plan plan;
+      plan.remove_proxy = world.proxy.present || world.proxy.coming;
+      return plan;
+    }
+    case Claim::ReleaseDeleted:
+      return let_go(world, Teardown::DropFinalizer);
+    case Claim::ReleaseChanged:
+      return let_go(world, Teardown::TakeBack);
+    case Claim::Ours:
+      break;
+  }
+  Draft draft{.world = world, .policy = policy, .hash = observed_hash(service)};
+  draft.verdict = judge(service, policy, surroundings_of(world, policy));
+  return draft.verdict.outcome == Outcome::Refuse ? refuse(draft) : serve(draft);
+}
+
+}  // namespace kindlb::core
