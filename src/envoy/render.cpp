@@ -1,0 +1,117 @@
+#include "kindlb/envoy/render.hpp"
+
+#include "envoy/template.hpp"
+#include "kindlb/core/assert.hpp"
+#include "kindlb/core/hash.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace kindlb::envoy {
+
+using core::Backend;
+using core::Listener;
+using core::Protocol;
+using nlohmann::json;
+
+namespace {
+
+/// Input order must not show in the output, and repeated entries must not either.
+template <typename T>
+std::set<T> ordered(const std::vector<T>& values) {
+  return {values.begin(), values.end()};
+}
+
+template <typename T>
+std::vector<T> by_name(std::vector<T> values) {
+  std::ranges::sort(values, {}, &T::name);
+  return values;
+}
+
+json ranges_of(const Listener& listener) {
+  std::set<core::Cidr> prefixes;
+  for (const auto& cidr : listener.allowed) prefixes.insert({cidr.first(), cidr.length});
+  auto out = json::array();
+  for (const auto& prefix : prefixes)
+    out.push_back({{"address_prefix", prefix.address.text()}, {"prefix_len", prefix.length}});
+  return out;
+}
+
+/// Fail closed: restricted without a range is the empty matcher, which matches nobody.
+json matcher_of(const Listener& listener, const json& admit) {
+  static const auto anyone = load_template("matcher_anyone.json");
+  static const auto ranges = load_template("matcher_ranges.json");
+  if (!listener.restricted) return fill(anyone, {{"admit", admit}});
+  if (listener.allowed.empty()) return json::object();
+  return fill(ranges, {{"admit", admit}, {"ranges", ranges_of(listener)}});
+}
+
+json admit_of(const Listener& listener) {
+  static const auto tcp = load_template("admit_tcp.json");
+  static const auto udp = load_template("admit_udp.json");
+  const auto& shape = listener.protocol == Protocol::Tcp ? tcp : udp;
+  return fill(shape, {{"cluster", listener.backend}});
+}
+
+json listener_of(const Listener& listener) {
+  static const auto tcp = load_template("listener_tcp.json");
+  static const auto udp = load_template("listener_udp.json");
+  // Envoy would open it as TCP with no more than a warning.
+  KINDLB_ASSERT(listener.protocol != Protocol::Sctp);
+  const auto& shape = listener.protocol == Protocol::Tcp ? tcp : udp;
+  return fill(shape, {{"name", listener.name},
+                      {"address", listener.address.text()},
+                      {"port", listener.port},
+                      {"cluster", listener.backend},
+                      {"matcher", matcher_of(listener, admit_of(listener))}});
+}
+
+/// A name for a cluster's file: the cluster's own may hold a slash or be too long.
+std::string endpoint_file(const std::string& cluster) {
+  return "eds-" + core::hex(core::fnv1a(cluster)) + ".json";
+}
+
+json cluster_of(const Backend& backend, const XdsPaths& paths) {
+  static const auto shape = load_template("cluster.json");
+  const bool sticky = backend.affinity == core::Affinity::ClientIp;
+  return fill(shape, {{"name", backend.name},
+                      {"policy", sticky ? "MAGLEV" : "ROUND_ROBIN"},
+                      {"eds_file", paths.current + "/" + endpoint_file(backend.name)},
+                      {"xds_directory", paths.directory}});
+}
+
+json endpoint_of(const core::Target& target) {
+  const json socket = {{"address", target.address.text()}, {"port_value", target.port}};
+  return {{"endpoint", {{"address", {{"socket_address", socket}}}}}};
+}
+
+json endpoints_of(const Backend& backend) {
+  static const auto shape = load_template("endpoints.json");
+  auto endpoints = json::array();
+  for (const auto& target : ordered(backend.targets)) endpoints.push_back(endpoint_of(target));
+  return fill(shape, {{"cluster", backend.name}, {"endpoints", endpoints}});
+}
+
+}  // namespace
+
+Rendered render(const core::ProxyConfig& config, const XdsPaths& paths) {
+  Rendered out;
+  for (const auto& listener : by_name(config.listeners))
+    out.listeners.push_back({listener.name, compact(listener_of(listener))});
+  for (const auto& backend : by_name(config.backends)) {
+    out.clusters.push_back({backend.name, compact(cluster_of(backend, paths))});
+    out.endpoints.push_back(
+        {backend.name, endpoint_file(backend.name), compact(endpoints_of(backend))});
+  }
+  return out;
+}
+
+std::string bootstrap(const std::string& admin_socket, const XdsPaths& paths) {
+  return compact(
+      fill(load_template("bootstrap.json"), {{"admin_socket", admin_socket},
+                                             {"xds_directory", paths.directory},
+                                             {"lds_file", paths.current + "/lds.json"},
+                                             {"cds_file", paths.current + "/cds.json"}}));
+}
+
+}  // namespace kindlb::envoy

@@ -1,0 +1,51 @@
+#include "envoy/template.hpp"
+
+#include "envoy/embedded_file.hpp"
+#include "kindlb/core/assert.hpp"
+
+#include <algorithm>
+
+namespace kindlb::envoy {
+
+using nlohmann::json;
+
+namespace {
+
+/// The name inside "${name}", or empty.
+std::string_view placeholder(std::string_view text) {
+  if (!text.starts_with("${") || !text.ends_with("}")) return {};
+  return text.substr(2, text.size() - 3);
+}
+
+json fill_string(const json& text, const Values& values) {
+  const auto name = placeholder(text.get_ref<const std::string&>());
+  if (name.empty()) return text;
+  const auto value = values.find(name);
+  KINDLB_ASSERT(value != values.end());
+  return value->second;
+}
+
+}  // namespace
+
+json load_template(std::string_view name) {
+  const auto files = embedded_templates();
+  const auto file = std::ranges::find(files, name, &EmbeddedFile::name);
+  KINDLB_ASSERT(file != files.end());
+  auto parsed = json::parse(file->text, nullptr, false, true);
+  KINDLB_ASSERT(!parsed.is_discarded());
+  return parsed;
+}
+
+json fill(const json& shape, const Values& values) {
+  if (shape.is_string()) return fill_string(shape, values);
+  auto out = shape;
+  if (shape.is_structured())
+    for (auto& item : out) item = fill(item, values);
+  return out;
+}
+
+std::string compact(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace kindlb::envoy
