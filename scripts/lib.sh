@@ -25,7 +25,7 @@ duration() {
   if (($1 < 60)); then printf '%ds' "$1"; else printf '%dm%02ds' $(($1 / 60)) $(($1 % 60)); fi
 }
 
-# timed WHAT COMMAND...: announce, run, say how long it took.
+# timed WHAT COMMAND...: announce, run, say how long it took. The command dies by itself when it fails: no `||` after it.
 timed() {
   local what=$1 started=$SECONDS
   shift
@@ -81,5 +81,5 @@ with_lock() {
     say "waiting for another run to finish ($lock)"
     flock 9
   fi
-  "$@"
+  "$@" 9>&- # not for children: one that stays behind must not hold the lock
 }

