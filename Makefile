@@ -1,0 +1,64 @@
+# The façade: each target is a line or two that calls a script, so that a laptop and CI run the same.
+# Variables: ARGS (flags for `make run` and `make cleanup`), JOBS (compilers at a time), KINDLB_ENVOY_IMAGE,
+# KUBEBUILDER_ASSETS, DOCKER_HOST.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := check
+.DELETE_ON_ERROR:
+export JOBS
+
+.PHONY: check help setup build run version cleanup test test-unit test-asan test-tsan bench lint fmt coverage clean
+
+##@ Use it
+
+run: build ## Set everything up, build, and serve the kind clusters of this machine (ARGS="--help" lists the flags)
+	@scripts/setup-docker.sh && scripts/setup-envoy.sh
+	@bin/kindlb run $(ARGS)
+
+build: ## Build the release: bin/kindlb and bin/kindlb-agent
+	@scripts/setup-packages.sh && scripts/build.sh release kindlb kindlb-agent
+
+version: build ## Say which version was built
+	@bin/kindlb version
+
+cleanup: build ## Remove every container, volume and image that kindlb made (asks first; ARGS=--yes does not)
+	@bin/kindlb cleanup $(ARGS)
+
+##@ Work on it
+
+check: test-unit ## Build and run the unit tests: what `make` alone does
+
+setup: ## Install and start what the tests need: packages, Docker, the Envoy image, kube-apiserver
+	@scripts/test.sh setup
+
+test: ## Everything: set-up, all kinds of tests, sanitizers, script checks, and a summary
+	@scripts/test.sh
+
+test-unit: ## The unit tests only (no Docker needed)
+	@scripts/test.sh build unit
+
+test-asan: ## Unit and wire tests under the address and undefined-behaviour sanitizers
+	@scripts/test.sh asan
+
+test-tsan: ## Unit and wire tests under the thread sanitizer
+	@scripts/test.sh tsan
+
+bench: ## Run the benchmarks
+	@scripts/bench.sh $(ARGS)
+
+lint: ## Check format, layers, scripts and clang-tidy; changes nothing
+	@scripts/lint.sh
+
+fmt: ## Format every source file
+	@scripts/lint.sh fmt
+
+coverage: ## Line and branch coverage of the unit and wire tests
+	@scripts/coverage.sh
+
+clean: ## Remove what was built here (caches under the user's cache directory stay)
+	@rm -rf build bin
+
+help: ## List and explain the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

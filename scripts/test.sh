@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# test.sh [PART...]: the tests, part by part, and a summary with the time of each. Without arguments: every part.
+# Set-up and build must work for anything else to make sense; of the rest, each part runs even if another failed.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly PARTS=(setup build scripts unit wire contract integration asan tsan)
+readonly PRESET=release
+
+label() { # label PRESET LABELS [CTEST-OPTION...]
+  local preset=$1 labels=$2
+  shift 2
+  ctest --test-dir "build/$preset" --label-regex "^($labels)\$" --output-on-failure --no-tests=error "$@"
+}
+
+sanitized() { # sanitized PRESET
+  scripts/setup-packages.sh
+  scripts/build.sh "$1"
+  # The thread sanitizer of g++ 12 does not know the memory layouts of newer kernels' address randomisation.
+  local plain_layout=(setarch "$(uname -m)" --addr-no-randomize)
+  "${plain_layout[@]}" true 2>/dev/null || plain_layout=()
+  export -f label
+  "${plain_layout[@]}" bash -euc 'label "$@"' - "$1" 'unit|wire'
+}
+
+part_setup() {
+  scripts/setup-packages.sh --test
+  scripts/setup-docker.sh
+  scripts/setup-envoy.sh
+  scripts/setup-kube.sh
+}
+
+part_build() {
+  scripts/setup-packages.sh
+  scripts/build.sh "$PRESET"
+}
+
+part_scripts() { scripts/lint.sh shell; }
+part_unit() { label "$PRESET" unit --parallel "$(nproc)"; }
+# One at a time: these look at deadlines, and share one engine.
+part_wire() { label "$PRESET" wire; }
+part_contract() { label "$PRESET" contract; }
+part_integration() {
+  KUBEBUILDER_ASSETS=$(scripts/setup-kube.sh --print)
+  export KUBEBUILDER_ASSETS
+  label "$PRESET" integration
+}
+part_asan() { sanitized asan; }
+part_tsan() { sanitized tsan; }
+
+summary=()
+failed=()
+
+run_part() { # run_part PART
+  local status=0 started=$SECONDS result=ok
+  say "=== $1"
+  # Not `part || ...`: that would switch off errexit inside the part.
+  set +e
+  (
+    set -e
+    "part_$1"
+  )
+  status=$?
+  set -e
+  if ((status)); then
+    result=FAILED
+    failed+=("$1")
+  fi
+  summary+=("$(printf '%-12s %-7s %8s' "$1" "$result" "$(duration $((SECONDS - started)))")")
+}
+
+report() {
+  printf '\n' >&2
+  printf '%s\n' "${summary[@]}" >&2
+  printf '%-12s %-7s %8s\n' total '' "$(duration "$SECONDS")" >&2
+}
+
+cd "$ROOT"
+parts=("$@")
+((${#parts[@]})) || parts=("${PARTS[@]}")
+for part in "${parts[@]}"; do
+  declare -F "part_$part" >/dev/null || die "unknown part '$part': use ${PARTS[*]}"
+done
+export KINDLB_ENVOY_IMAGE=$ENVOY_IMAGE
+for part in "${parts[@]}"; do
+  run_part "$part"
+  case $part in
+    setup | build) ((${#failed[@]} == 0)) || break ;;
+  esac
+done
+report
+((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
