@@ -1,0 +1,214 @@
+#include "kindlb/core/eligibility.hpp"
+
+#include "support/builders.hpp"
+#include "support/printing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+
+using namespace kindlb::core;
+using kindlb::test::a_service;
+using kindlb::test::ServiceBuilder;
+
+namespace {
+
+constexpr const char* kOurClass = "kindlb.dev/envoy";
+
+ServiceBuilder once_ours() {
+  return a_service().with_port(80).annotated(kObservedAnnotation, "0123").with_finalizer();
+}
+
+Policy requiring_class() {
+  return {.require_class = true};
+}
+
+Policy with_classes() {
+  return {.classes = {"example.com/a", "example.com/b"}};
+}
+
+}  // namespace
+
+TEST_CASE("whose Service is it") {
+  struct Case {
+    const char* name;
+    Service in;
+    Policy policy;
+    Claim want;
+  };
+  const Case cases[] = {
+      {"ClusterIP, never ours", a_service().of_type(ServiceType::ClusterIp), {}, Claim::NotOurs},
+      {"NodePort, never ours", a_service().of_type(ServiceType::NodePort), {}, Claim::NotOurs},
+      {"ExternalName, never ours",
+       a_service().of_type(ServiceType::ExternalName),
+       {},
+       Claim::NotOurs},
+      {"ClusterIP with a class of ours left on it",
+       a_service().of_type(ServiceType::ClusterIp).of_class(kOurClass),
+       {},
+       Claim::NotOurs},
+      {"no class", a_service(), {}, Claim::Ours},
+      {"no class, but one is required", a_service(), requiring_class(), Claim::NotOurs},
+      {"an empty class is no class", a_service().of_class(""), {}, Claim::Ours},
+      {"an empty class does not satisfy a requirement", a_service().of_class(""), requiring_class(),
+       Claim::NotOurs},
+      {"the default class", a_service().of_class(kOurClass), {}, Claim::Ours},
+      {"the default class where one is required", a_service().of_class(kOurClass),
+       requiring_class(), Claim::Ours},
+      {"the second configured class", a_service().of_class("example.com/b"), with_classes(),
+       Claim::Ours},
+      {"the default class, not configured", a_service().of_class(kOurClass), with_classes(),
+       Claim::NotOurs},
+      {"no class while classes are configured", a_service(), with_classes(), Claim::Ours},
+      {"any other class", a_service().of_class("example.com/x"), {}, Claim::NotOurs},
+      {"another class, and the common finalizer proves nothing",
+       a_service().of_class("example.com/x").with_finalizer(),
+       {},
+       Claim::NotOurs},
+      {"a class that only begins like ours",
+       a_service().of_class("kindlb.dev/envoy2"),
+       {},
+       Claim::NotOurs},
+      {"classes are compared exactly",
+       a_service().of_class("Kindlb.dev/envoy"),
+       {},
+       Claim::NotOurs},
+      {"served already", once_ours(), {}, Claim::Ours},
+      {"was ours, type changed away",
+       once_ours().of_type(ServiceType::ClusterIp),
+       {},
+       Claim::ReleaseChanged},
+      {"was ours, now NodePort",
+       once_ours().of_type(ServiceType::NodePort),
+       {},
+       Claim::ReleaseChanged},
+      {"was ours, a class is required since", once_ours(), requiring_class(),
+       Claim::ReleaseChanged},
+      {"was ours, deleted", once_ours().deleting(), {}, Claim::ReleaseDeleted},
+      {"was ours, type changed and deleted",
+       once_ours().of_type(ServiceType::ClusterIp).deleting(),
+       {},
+       Claim::ReleaseDeleted},
+      {"deleted before we wrote anything", a_service().deleting(), {}, Claim::NotOurs},
+      {"deleted, another provider's finalizer",
+       a_service().deleting().with_finalizer(),
+       {},
+       Claim::NotOurs},
+      {"type changed away, another provider's finalizer",
+       a_service().of_type(ServiceType::ClusterIp).with_finalizer(),
+       {},
+       Claim::NotOurs},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      CHECK(claim_of(c.in, c.policy) == c.want);
+    }
+  }
+}
+
+TEST_CASE("our annotation is ownership, the finalizer is not") {
+  CHECK(was_ours(once_ours()));
+  CHECK_FALSE(was_ours(a_service().with_finalizer()));
+  CHECK_FALSE(was_ours(a_service().annotated("kindlb.dev/other", "x")));
+}
+
+TEST_CASE("the finalizer is found among others") {
+  CHECK(has_finalizer(a_service().with_finalizer("example.com/a").with_finalizer()));
+  CHECK_FALSE(has_finalizer(a_service().with_finalizer("example.com/a")));
+  CHECK_FALSE(has_finalizer(a_service()));
+}
+
+namespace {
+
+using Edit = std::function<void(Service&)>;
+struct EditCase {
+  const char* name;
+  Edit edit;
+};
+
+Service a_full_service() {
+  return a_service()
+      .with_port(80)
+      .with_port(53, Protocol::Udp)
+      .with_source_range("10.0.0.0/8")
+      .requiring("Ports")
+      .annotated("kindlb.dev/required-load-balancer-features", "IPFamilies");
+}
+
+}  // namespace
+
+TEST_CASE("each load-balancer-related field changes the observed hash") {
+  const EditCase cases[] = {
+      {"type", [](Service& s) { s.spec.type = ServiceType::NodePort; }},
+      {"class", [](Service& s) { s.spec.load_balancer_class = kOurClass; }},
+      {"a port added", [](Service& s) { s.spec.ports.push_back({.port = 81}); }},
+      {"a port removed", [](Service& s) { s.spec.ports.pop_back(); }},
+      {"port number", [](Service& s) { s.spec.ports[0].port = 81; }},
+      {"port name", [](Service& s) { s.spec.ports[0].name = "http"; }},
+      {"protocol", [](Service& s) { s.spec.ports[0].protocol = Protocol::Sctp; }},
+      {"target port", [](Service& s) { s.spec.ports[0].target_port = "http"; }},
+      {"node port", [](Service& s) { s.spec.ports[0].node_port = 31000; }},
+      {"ports swapped", [](Service& s) { std::swap(s.spec.ports[0], s.spec.ports[1]); }},
+      {"families", [](Service& s) { s.spec.ip_families = {IpFamily::V6}; }},
+      {"a family added", [](Service& s) { s.spec.ip_families.push_back(IpFamily::V6); }},
+      {"family policy", [](Service& s) { s.spec.family_policy = FamilyPolicy::PreferDualStack; }},
+      {"affinity", [](Service& s) { s.spec.affinity = Affinity::ClientIp; }},
+      {"source ranges", [](Service& s) { s.spec.source_ranges = {"10.0.0.0/9"}; }},
+      {"source ranges emptied", [](Service& s) { s.spec.source_ranges.clear(); }},
+      {"loadBalancerIP", [](Service& s) { s.spec.load_balancer_ip = "172.18.0.9"; }},
+      {"traffic policy", [](Service& s) { s.spec.external_traffic_policy = TrafficPolicy::Local; }},
+      {"node port allocation", [](Service& s) { s.spec.allocate_node_ports = false; }},
+      {"health-check node port", [](Service& s) { s.spec.health_check_node_port = 32000; }},
+      {"required features", [](Service& s) { s.spec.required_features = {"IPFamilies"}; }},
+      {"a kindlb.dev annotation added", [](Service& s) { s.annotations["kindlb.dev/x"] = "y"; }},
+      {"a kindlb.dev annotation changed",
+       [](Service& s) { s.annotations["kindlb.dev/required-load-balancer-features"] = "Ports"; }},
+      {"a kindlb.dev annotation removed",
+       [](Service& s) { s.annotations.erase("kindlb.dev/required-load-balancer-features"); }},
+      {"the source ranges annotation",
+       [](Service& s) {
+         s.annotations["service.beta.kubernetes.io/load-balancer-source-ranges"] = "10.0.0.0/8";
+       }},
+  };
+  std::set<std::string> seen = {observed_hash(a_full_service())};
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    auto service = a_full_service();
+    c.edit(service);
+    CHECK(seen.insert(observed_hash(service)).second);
+  }
+}
+
+TEST_CASE("nothing else changes the observed hash") {
+  const EditCase cases[] = {
+      {"the observed annotation itself",
+       [](Service& s) { s.annotations[kObservedAnnotation] = "x"; }},
+      {"an unrelated annotation", [](Service& s) { s.annotations["example.com/team"] = "blue"; }},
+      {"an annotation that only begins alike",
+       [](Service& s) { s.annotations["kindlb.device/x"] = "y"; }},
+      {"the selector", [](Service& s) { s.spec.has_selector = !s.spec.has_selector; }},
+      {"resourceVersion (a label edit, say)", [](Service& s) { s.resource_version = "77"; }},
+      {"uid", [](Service& s) { s.uid = "other"; }},
+      {"a finalizer", [](Service& s) { s.finalizers.emplace_back(kFinalizer); }},
+      {"deletion", [](Service& s) { s.deleting = true; }},
+      {"status", [](Service& s) { s.status.ingress.push_back({.ip = "172.18.0.9"}); }},
+      {"conditions",
+       [](Service& s) { s.status.conditions.push_back({.type = kServingCondition}); }},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      auto service = a_full_service();
+      c.edit(service);
+      CHECK(observed_hash(service) == observed_hash(a_full_service()));
+    }
+  }
+}
+
+TEST_CASE("the observed hash is an annotation value that survives a restart") {
+  const auto hash = observed_hash(a_full_service());
+  CHECK(hash.size() == 16);
+  CHECK(hash.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(hash == observed_hash(a_full_service()));
+}
