@@ -32,7 +32,10 @@ struct Request {
   std::chrono::milliseconds timeout{30'000};
   /// Streams: longest silence between two chunks; zero: no limit.
   std::chrono::milliseconds idle_timeout{0};
-  std::size_t max_body = std::size_t{64} << 20U;  ///< more than this is TooLarge
+  /// More than this is TooLarge. A streamed 2xx body is not collected and has no limit.
+  std::size_t max_body = std::size_t{64} << 20U;
+  /// Streams: called once, when the headers of a 2xx answer are in and before the first chunk.
+  std::function<void()> on_open = {};
 };
 
 struct Response {
@@ -69,8 +72,9 @@ class Client {
   /// any other body is collected into the Response.
   virtual core::Result<Response> stream(const Request& request, const ChunkSink& sink,
                                         std::stop_token stop = {}) = 0;
-  /// Sends an Upgrade request. 101 and 200 give the connection; any other answer is an error whose
-  /// detail carries the server's text and whose kind is mapped by `kind_of_status`.
+  /// Sends an Upgrade request ("Upgrade: tcp" unless the request names a protocol). 101 and 200
+  /// give the connection; any other answer is an error whose detail carries the server's text and
+  /// whose kind is mapped by `kind_of_status`.
   virtual core::Result<std::unique_ptr<Duplex>> upgrade(const Request& request,
                                                         std::stop_token stop = {}) = 0;
 };

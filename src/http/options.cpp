@@ -1,0 +1,186 @@
+#include "http/options.hpp"
+
+#include "http/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace kindlb::http {
+
+namespace {
+
+// Small on purpose: an idle or streaming connection must not cost more than it moves.
+constexpr long kReceiveBuffer = 16 * 1024;
+constexpr long kUploadBuffer = 16 * 1024;
+
+/// Sets options one after the other and remembers the first refusal.
+class Setter {
+ public:
+  explicit Setter(CURL* easy) : easy_(easy) {}
+
+  template <typename T>
+  Setter& operator()(CURLoption option, T value) {
+    if (code_ == CURLE_OK) code_ = curl_easy_setopt(easy_, option, value);
+    return *this;
+  }
+  Setter& blob(CURLoption option, const std::string& pem) {
+    if (pem.empty()) return *this;
+    // libcurl's blob is not const, but with NOCOPY it only reads.
+    curl_blob borrowed{
+        .data = const_cast<char*>(pem.data()), .len = pem.size(), .flags = CURL_BLOB_NOCOPY};
+    return (*this)(option, &borrowed);
+  }
+  CURLcode code() const { return code_; }
+
+ private:
+  CURL* easy_;
+  CURLcode code_ = CURLE_OK;
+};
+
+void set_transport(Setter& set, const Endpoint& endpoint) {
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_NOPROXY, "*");  // a local engine or cluster is never behind an http_proxy
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_TCP_NODELAY, 1L);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_TCP_KEEPIDLE, 30L);
+  set(CURLOPT_TCP_KEEPINTVL, 10L);
+  set(CURLOPT_QUICK_EXIT, 1L);  // a stop does not wait for a slow name server
+  set(CURLOPT_BUFFERSIZE, kReceiveBuffer);
+  set(CURLOPT_UPLOAD_BUFFERSIZE, kUploadBuffer);
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(endpoint.connect_timeout.count()));
+  set(CURLOPT_USERAGENT, "kindlb/" KINDLB_VERSION);
+}
+
+void set_tls(Setter& set, const Tls& tls) {
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_SSL_VERIFYPEER, tls.insecure ? 0L : 1L);
+  set(CURLOPT_SSL_VERIFYHOST, tls.insecure ? 0L : 2L);
+  if (!tls.ca_pem.empty()) {
+    set(CURLOPT_CAPATH,
+        static_cast<char*>(nullptr));  // this CA instead of the system's, not besides
+    set.blob(CURLOPT_CAINFO_BLOB, tls.ca_pem);
+  }
+  set.blob(CURLOPT_SSLCERT_BLOB, tls.cert_pem);
+  set.blob(CURLOPT_SSLKEY_BLOB, tls.key_pem);
+}
+
+bool has_header(const Request& request, std::string_view name) {
+  return std::ranges::any_of(request.headers, [&](const Header& header) {
+    return equal_ignoring_case(header.name, name);
+  });
+}
+
+/// False: out of memory.
+bool append(HeaderList& list, const std::string& line) {
+  curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+  if (longer == nullptr) return false;
+  list.release();
+  list.reset(longer);
+  return true;
+}
+
+bool has_body(const Request& request) {
+  constexpr std::array<std::string_view, 3> kMethods = {"POST", "PUT", "PATCH"};
+  return !request.body.empty() || std::ranges::find(kMethods, request.method) != kMethods.end();
+}
+
+bool fill_headers(HeaderList& list, const Endpoint& endpoint, const Request& request) {
+  bool ok = append(list, "Expect:");  // no round trip to ask whether a body may follow
+  if (!has_header(request, "Content-Type")) ok = ok && append(list, "Content-Type:");
+  if (!endpoint.bearer_token.empty())
+    ok = ok && append(list, "Authorization: Bearer " + endpoint.bearer_token);
+  for (const auto& [name, value] : request.headers)
+    // "Name:" would remove a header, "Name;" sends it empty.
+    ok = ok && append(list, value.empty() ? name + ";" : name + ": " + value);
+  return ok;
+}
+
+bool is_token(std::string_view name) {
+  return !name.empty() && is_one_line(name) &&
+         name.find_first_of(" \t:;,\"/") == std::string_view::npos;
+}
+
+bool is_pem(std::string_view text, std::string_view kind) {
+  const auto begin = text.find("-----BEGIN ");
+  const auto label = text.find(kind, begin == std::string_view::npos ? text.size() : begin);
+  return label != std::string_view::npos && text.find("-----END ", label) != std::string_view::npos;
+}
+
+/// Why the TLS material cannot work. Only its outer form is looked at here; libcurl reads the rest
+/// when it connects.
+std::optional<core::Error> complaint_about(const Tls& tls) {
+  const auto bad = [](std::string_view what) {
+    return core::Error{core::ErrorKind::Invalid, "use TLS credentials", std::string(what)};
+  };
+  if (!tls.ca_pem.empty() && !is_pem(tls.ca_pem, "CERTIFICATE-----"))
+    return bad("the CA is not a PEM certificate");
+  if (tls.cert_pem.empty() != tls.key_pem.empty())
+    return bad("a client certificate needs its key, and a key its certificate");
+  if (tls.cert_pem.empty()) return std::nullopt;
+  if (!is_pem(tls.cert_pem, "CERTIFICATE-----"))
+    return bad("the client certificate is not in PEM form");
+  if (!is_pem(tls.key_pem, "PRIVATE KEY-----")) return bad("the client key is not in PEM form");
+  return std::nullopt;
+}
+
+}  // namespace
+
+core::Result<Site> make_site(Endpoint endpoint) {
+  auto route = parse_route(endpoint);
+  if (!route) return route.error();
+  if (auto complaint = complaint_about(endpoint.tls)) return *complaint;
+  if (!is_one_line(endpoint.bearer_token))
+    return core::Error{core::ErrorKind::Invalid, "use a bearer token", "it spans several lines"};
+  Site site{std::move(endpoint), *std::move(route), nullptr};
+  if (!site.route.connect_to.empty() && !append(site.connect_to, site.route.connect_to))
+    return core::Error{core::ErrorKind::Unavailable, "set up libcurl", "out of memory"};
+  return site;
+}
+
+CURLcode apply_connection(CURL* easy, const Site& site) {
+  Setter set(easy);
+  set_transport(set, site.endpoint);
+  if (site.route.base_url.starts_with("https:")) set_tls(set, site.endpoint.tls);
+  if (site.connect_to) set(CURLOPT_CONNECT_TO, site.connect_to.get());
+  if (!site.route.unix_path.empty()) set(CURLOPT_UNIX_SOCKET_PATH, site.route.unix_path.c_str());
+  return set.code();
+}
+
+RequestOptions apply_request(CURL* easy, const Site& site, const Request& request) {
+  RequestOptions options;
+  if (!fill_headers(options.headers, site.endpoint, request)) {
+    options.code = CURLE_OUT_OF_MEMORY;
+    return options;
+  }
+  Setter set(easy);
+  const std::string url = site.route.base_url + request.target;
+  set(CURLOPT_URL, url.c_str());
+  set(CURLOPT_HTTPHEADER, options.headers.get());
+  if (has_body(request)) {
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(CURLOPT_POSTFIELDS, request.body.c_str());
+  }
+  if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
+  set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  options.code = set.code();
+  return options;
+}
+
+std::optional<core::Error> complaint_about(const Request& request) {
+  const auto bad = [](std::string_view what) {
+    return core::Error{core::ErrorKind::Invalid, "write a request",
+                       std::string(what) + " holds characters that HTTP does not allow there"};
+  };
+  if (!is_token(request.method)) return bad("the method");
+  if (!is_target(request.target)) return bad("the target");
+  for (const auto& [name, value] : request.headers)
+    if (!is_token(name) || !is_one_line(value)) return bad("a header");
+  return std::nullopt;
+}
+
+}  // namespace kindlb::http

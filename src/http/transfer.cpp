@@ -1,0 +1,191 @@
+#include "http/transfer.hpp"
+
+#include "http/curl_error.hpp"
+#include "http/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace kindlb::http {
+
+using core::ErrorKind;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kMaxHeaderBytes = std::size_t{64} << 10U;
+constexpr std::size_t kKeptChunkCapacity = std::size_t{64} << 10U;
+
+/// "HTTP/1.1 200 OK" -> 200; 0: not a status line.
+int status_of(std::string_view line) {
+  const auto blank = line.find(' ');
+  if (!line.starts_with("HTTP/") || blank == std::string_view::npos) return 0;
+  const std::string_view digits = line.substr(blank + 1, 3);
+  int status = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), status);
+  return status;
+}
+
+}  // namespace
+
+int poll_budget(std::optional<Clock::time_point> deadline) {
+  constexpr milliseconds kLongest{60'000};
+  if (!deadline) return static_cast<int>(kLongest.count());
+  const auto left = std::chrono::ceil<milliseconds>(*deadline - Clock::now());
+  return static_cast<int>(std::clamp(left, milliseconds{0}, kLongest).count());
+}
+
+Transfer::Transfer(CurlPair& pair, const Site& site, const Request& request, const ChunkSink* sink)
+    : pair_(pair), site_(site), request_(request), sink_(sink) {}
+
+Transfer::~Transfer() {
+  // The pair outlives us and must not keep pointers to our buffers.
+  curl_easy_setopt(pair_.easy(), CURLOPT_ERRORBUFFER, nullptr);
+}
+
+core::Result<Response> Transfer::run(const std::stop_token& stop) {
+  if (auto failure = prepare(false)) return *failure;
+  auto failure = drive(stop);
+  pair_.detach();
+  if (failure) return *std::move(failure);
+  return std::move(response_);
+}
+
+core::Result<void> Transfer::connect(const std::stop_token& stop) {
+  if (auto failure = prepare(true)) return *failure;
+  if (auto failure = drive(stop)) return *failure;
+  return {};
+}
+
+std::optional<core::Error> Transfer::prepare(bool connect_only) {
+  if (auto complaint = complaint_about(request_)) return complaint;
+  CURL* easy = pair_.easy();
+  curl_easy_reset(easy);  // keeps the connection, forgets the last call's options
+  CURLcode code = apply_connection(easy, site_);
+  if (code == CURLE_OK) {
+    auto options = apply_request(easy, site_, request_);
+    code = options.code;
+    header_list_ = std::move(options.headers);
+  }
+  if (code != CURLE_OK) return curl_failure(code);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_text_.data());
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
+  if (connect_only) curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+  return std::nullopt;
+}
+
+std::optional<core::Error> Transfer::drive(const std::stop_token& stop) {
+  if (const CURLMcode code = pair_.attach(); code != CURLM_OK)
+    return error(ErrorKind::Unavailable, curl_multi_strerror(code));
+  const std::stop_callback wake_on_stop(stop, [this] { pair_.wake(); });
+  while (!stop.stop_requested()) {
+    const auto progress = step();
+    if (!progress) return progress.error();
+    if (*progress == Step::EndedBySink) return std::nullopt;
+    if (*progress == Step::Finished) return outcome();
+
+    const auto until = deadline();
+    if (until && Clock::now() >= *until)
+      return error(ErrorKind::Timeout, headers_in_ ? "the other side fell silent"
+                                                   : "no answer within the time allowed");
+    curl_multi_poll(pair_.multi(), nullptr, 0, poll_budget(until), nullptr);
+  }
+  return error(ErrorKind::Cancelled, "a stop was requested");
+}
+
+core::Result<Transfer::Step> Transfer::step() {
+  int running = 0;
+  if (const CURLMcode code = curl_multi_perform(pair_.multi(), &running); code != CURLM_OK)
+    return error(ErrorKind::Unavailable, curl_multi_strerror(code));
+  if (!deliver()) return Step::EndedBySink;
+  return running == 0 ? Step::Finished : Step::Going;
+}
+
+/// False: the sink has had enough.
+bool Transfer::deliver() {
+  if (!headers_in_ || !streams()) return true;
+  if (!std::exchange(opened_, true) && request_.on_open) request_.on_open();
+  if (chunk_.empty()) return true;
+  last_heard_ = Clock::now();
+  const bool more = (*sink_)(chunk_);
+  chunk_.clear();
+  if (chunk_.capacity() > kKeptChunkCapacity) chunk_.shrink_to_fit();
+  return more;
+}
+
+std::optional<Clock::time_point> Transfer::deadline() const {
+  if (!headers_in_ || !streams()) return started_ + request_.timeout;
+  if (request_.idle_timeout == milliseconds::zero()) return std::nullopt;
+  return last_heard_ + request_.idle_timeout;
+}
+
+std::optional<core::Error> Transfer::outcome() {
+  int left = 0;
+  const CURLMsg* message = curl_multi_info_read(pair_.multi(), &left);
+  if (message == nullptr || message->msg != CURLMSG_DONE)
+    return error(ErrorKind::Unavailable, "the transfer ended without a result");
+  if (too_large_)
+    return error(ErrorKind::TooLarge,
+                 fmt::format("the answer is larger than {} bytes", request_.max_body));
+  if (message->data.result != CURLE_OK) return curl_failure(message->data.result);
+  return std::nullopt;
+}
+
+std::size_t Transfer::on_header(char* bytes, std::size_t size, std::size_t count,
+                                void* self) noexcept {
+  const std::size_t length = size * count;
+  return static_cast<Transfer*>(self)->take_header({bytes, length}) ? length : 0;
+}
+
+std::size_t Transfer::on_body(char* bytes, std::size_t size, std::size_t count,
+                              void* self) noexcept {
+  const std::size_t length = size * count;
+  return static_cast<Transfer*>(self)->take_body({bytes, length}) ? length : 0;
+}
+
+bool Transfer::take_header(std::string_view line) {
+  header_bytes_ += line.size();
+  if (header_bytes_ > kMaxHeaderBytes) {
+    too_large_ = true;
+    return false;
+  }
+  if (headers_in_) return true;  // a trailer after the body
+  const std::string_view text = trimmed(line);
+  if (const int status = status_of(text); status != 0) {
+    response_ = Response{.status = status, .headers = {}, .body = {}};
+  } else if (text.empty()) {
+    headers_in_ = response_.status >= 200;  // 1xx is followed by the real answer
+    last_heard_ = Clock::now();
+  } else if (const auto colon = text.find(':'); colon != std::string_view::npos) {
+    response_.headers.push_back({std::string(trimmed(text.substr(0, colon))),
+                                 std::string(trimmed(text.substr(colon + 1)))});
+  }
+  return true;
+}
+
+bool Transfer::take_body(std::string_view bytes) {
+  std::string& into = streams() ? chunk_ : response_.body;
+  if (!streams() && into.size() + bytes.size() > request_.max_body) {
+    too_large_ = true;
+    return false;
+  }
+  into.append(bytes);
+  return true;
+}
+
+core::Error Transfer::error(ErrorKind kind, std::string detail) const {
+  return {kind, operation_of(request_), fmt::format("{}: {}", site_.route.shown, detail)};
+}
+
+core::Error Transfer::curl_failure(CURLcode code) const {
+  return curl_error(pair_.easy(), code, operation_of(request_), site_.route.shown,
+                    error_text_.data());
+}
+
+}  // namespace kindlb::http

@@ -1,0 +1,196 @@
+#include "http/upgrade.hpp"
+
+#include "http/curl_error.hpp"
+#include "http/response_head.hpp"
+#include "http/text.hpp"
+#include "http/transfer.hpp"
+
+#include <poll.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+namespace kindlb::http {
+
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+using std::chrono::milliseconds;
+
+namespace {
+
+class CurlDuplex final : public Duplex {
+ public:
+  CurlDuplex(std::unique_ptr<CurlPair> pair, curl_socket_t socket, std::string operation)
+      : pair_(std::move(pair)), socket_(socket), operation_(std::move(operation)) {}
+
+  int fd() const override { return socket_; }
+
+  Result<std::size_t> read(std::span<char> into) override {
+    if (!early_.empty()) return take_early(into);
+    std::size_t received = 0;
+    CURLcode code = CURLE_OK;
+    {
+      const std::scoped_lock lock(mutex_);
+      code = curl_easy_recv(pair_->easy(), into.data(), into.size(), &received);
+    }
+    if (code == CURLE_AGAIN) return std::size_t{0};
+    if (code != CURLE_OK) return failure(code);
+    if (received == 0 && !into.empty())
+      return Error{ErrorKind::Unavailable, operation_, "the other side closed the stream"};
+    return received;
+  }
+
+  Result<void> write(std::string_view bytes, milliseconds timeout) override {
+    const auto deadline = Clock::now() + timeout;
+    while (!bytes.empty()) {
+      auto sent = write_some(bytes);
+      if (!sent) return sent.error();
+      bytes.remove_prefix(*sent);
+      if (*sent == 0 && !wait_writable(deadline))
+        return Error{ErrorKind::Timeout, operation_, "the other side does not read"};
+    }
+    return {};
+  }
+
+  /// Bytes of the stream that came together with the answer's head.
+  void give_early(std::string_view bytes) { early_ = bytes; }
+  CurlPair& pair() { return *pair_; }
+
+ private:
+  Result<std::size_t> take_early(std::span<char> into) {
+    const std::size_t count = std::min(into.size(), early_.size());
+    std::memcpy(into.data(), early_.data(), count);
+    early_.erase(0, count);
+    return count;
+  }
+
+  /// 0: the kernel takes nothing now.
+  Result<std::size_t> write_some(std::string_view bytes) {
+    std::size_t sent = 0;
+    const std::scoped_lock lock(mutex_);
+    const CURLcode code = curl_easy_send(pair_->easy(), bytes.data(), bytes.size(), &sent);
+    if (code == CURLE_AGAIN) return std::size_t{0};
+    if (code != CURLE_OK) return failure(code);
+    return sent;
+  }
+
+  bool wait_writable(Clock::time_point deadline) const {
+    pollfd writable{.fd = socket_, .events = POLLOUT, .revents = 0};
+    return ::poll(&writable, 1, poll_budget(deadline)) > 0;
+  }
+
+  Error failure(CURLcode code) const {
+    return {kind_of_curl(code, 0), operation_, curl_easy_strerror(code)};
+  }
+
+  // An easy handle is not thread-safe, so reader and writer take turns; nobody blocks inside.
+  std::mutex mutex_;
+  std::unique_ptr<CurlPair> pair_;
+  const curl_socket_t socket_;
+  const std::string operation_;
+  std::string early_;  // the reader's alone
+};
+
+/// The exchange of request and answer on a connection that is already there.
+class Handshake {
+ public:
+  Handshake(CurlDuplex& duplex, const Site& site, const Request& request, std::stop_token stop)
+      : duplex_(duplex), site_(site), request_(request), stop_(std::move(stop)) {}
+
+  Result<void> run() {
+    const std::stop_callback wake_on_stop(stop_, [this] { duplex_.pair().wake(); });
+    const auto& [endpoint, route, unused] = site_;
+    const std::string text =
+        write_upgrade_request(request_, route.prefix, route.authority, endpoint.bearer_token);
+    if (auto written = duplex_.write(text, request_.timeout); !written) return written;
+    auto head = read_head();
+    if (!head) return head.error();
+    if (head->status != 101 && head->status != 200) return refusal(*head);
+    duplex_.give_early(std::exchange(received_, {}));
+    return {};
+  }
+
+ private:
+  Result<Response> read_head() {
+    for (;;) {
+      auto head = parse_response_head(received_);
+      if (head.parsed == Parsed::Malformed) return error(ErrorKind::Protocol, "not an HTTP answer");
+      if (head.parsed == Parsed::Complete) {
+        received_.erase(0, head.size);
+        if (head.response.status / 100 != 1 || head.response.status == 101)
+          return std::move(head.response);
+        continue;  // 100 Continue and its like: the answer is still to come
+      }
+      if (auto more = read_more(); !more) return more.error();
+    }
+  }
+
+  Error refusal(const Response& head) {
+    bool closed = false;
+    for (;;) {
+      if (auto body = refusal_body(head, received_, closed))
+        return {kind_of_status(head.status), operation_of(request_),
+                body->empty() ? fmt::format("HTTP status {}", head.status) : *std::move(body)};
+      closed = !read_more().ok();
+    }
+  }
+
+  Result<void> read_more() {
+    std::array<char, 4096> buffer{};
+    for (;;) {
+      auto count = duplex_.read(buffer);
+      if (!count) return count.error();
+      if (*count > 0) {
+        received_.append(buffer.data(), *count);
+        return {};
+      }
+      if (auto waited = wait_readable(); !waited) return waited;
+    }
+  }
+
+  Result<void> wait_readable() {
+    if (stop_.stop_requested()) return error(ErrorKind::Cancelled, "a stop was requested");
+    if (Clock::now() >= deadline_)
+      return error(ErrorKind::Timeout, "no answer within the time allowed");
+    curl_waitfd readable{.fd = duplex_.fd(), .events = CURL_WAIT_POLLIN, .revents = 0};
+    curl_multi_poll(duplex_.pair().multi(), &readable, 1, poll_budget(deadline_), nullptr);
+    return {};
+  }
+
+  Error error(ErrorKind kind, std::string_view detail) const {
+    return {kind, operation_of(request_), fmt::format("{}: {}", site_.route.shown, detail)};
+  }
+
+  CurlDuplex& duplex_;
+  const Site& site_;
+  const Request& request_;
+  const std::stop_token stop_;
+  const Clock::time_point deadline_ = Clock::now() + request_.timeout;
+  std::string received_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Duplex>> upgrade_connection(const Site& site, const Request& request,
+                                                   const std::stop_token& stop) {
+  auto pair = CurlPair::make();
+  if (!pair) return Error{ErrorKind::Unavailable, "set up libcurl", "out of memory"};
+  // Its own scope: the transfer ends here, the connection it made stays with the pair.
+  if (auto made = Transfer(*pair, site, request, nullptr).connect(stop); !made) return made.error();
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  curl_easy_getinfo(pair->easy(), CURLINFO_ACTIVESOCKET, &socket);
+  if (socket == CURL_SOCKET_BAD)
+    return Error{ErrorKind::Unavailable, operation_of(request), "the connection is gone"};
+
+  auto duplex = std::make_unique<CurlDuplex>(std::move(pair), socket, operation_of(request));
+  if (auto done = Handshake(*duplex, site, request, stop).run(); !done) return done.error();
+  return std::unique_ptr<Duplex>(std::move(duplex));
+}
+
+}  // namespace kindlb::http

@@ -1,0 +1,17 @@
+#pragma once
+// A connection taken over after the answer's head. libcurl makes it (so unix sockets, TLS and
+// client certificates come for free) and then only moves bytes.
+
+#include "http/curl_pair.hpp"
+#include "http/options.hpp"
+#include "kindlb/http/client.hpp"
+
+#include <memory>
+#include <stop_token>
+
+namespace kindlb::http {
+
+core::Result<std::unique_ptr<Duplex>> upgrade_connection(const Site& site, const Request& request,
+                                                         const std::stop_token& stop);
+
+}  // namespace kindlb::http
