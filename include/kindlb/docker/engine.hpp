@@ -158,6 +158,7 @@ class Engine {
                                          const std::string& tar) = 0;
 
   /// Starts `command` inside a running container with stdin, stdout and stderr attached, no tty.
+  /// A command that cannot be started is told by the stream: the engine's text, then its end.
   virtual core::Result<ExecStream> exec(const std::string& id,
                                         const std::vector<std::string>& command,
                                         const std::string& user) = 0;
@@ -185,6 +186,7 @@ class Engine {
 
   /// Blocks, calling `on_event` for each event from now on, until stop or a broken connection.
   /// `on_open` is called once the engine has accepted the subscription: what happens later is seen.
+  /// Up to a second of the past may come first.
   virtual core::Result<void> events(const std::function<void()>& on_open,
                                     const std::function<void(const Event&)>& on_event,
                                     std::stop_token stop) = 0;

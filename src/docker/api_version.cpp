@@ -1,0 +1,42 @@
+#include "docker/api_version.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace kindlb::docker {
+
+std::optional<ApiVersion> ApiVersion::parse(std::string_view text) {
+  ApiVersion version;
+  const char* const end = text.data() + text.size();
+  const auto major = std::from_chars(text.data(), end, version.major);
+  if (major.ec != std::errc{} || major.ptr == end || *major.ptr != '.') return std::nullopt;
+  const auto minor = std::from_chars(major.ptr + 1, end, version.minor);
+  if (minor.ec != std::errc{} || minor.ptr != end) return std::nullopt;
+  return version;
+}
+
+std::string ApiVersion::text() const {
+  return fmt::format("{}.{}", major, minor);
+}
+
+core::Result<ApiVersion> negotiate(const EngineVersion& engine) {
+  const auto refuse = [](std::string detail) {
+    return core::Error{core::ErrorKind::Invalid, "agree on an API version with Docker",
+                       std::move(detail)};
+  };
+  if (engine.newest < kOldestApi)
+    return refuse(
+        fmt::format("Docker {} speaks API {} at most, kindlb needs {} or newer: update Docker to "
+                    "19.03 or newer",
+                    engine.version, engine.newest.text(), kOldestApi.text()));
+  if (engine.oldest > kNewestApi)
+    return refuse(
+        fmt::format("Docker {} speaks no API older than {}, this kindlb none newer than {}: "
+                    "update kindlb, or set DOCKER_MIN_API_VERSION={} for the engine",
+                    engine.version, engine.oldest.text(), kNewestApi.text(), kNewestApi.text()));
+  return std::min(engine.newest, kNewestApi);
+}
+
+}  // namespace kindlb::docker

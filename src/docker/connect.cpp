@@ -1,0 +1,60 @@
+#include "docker/codec.hpp"
+#include "docker/http_engine.hpp"
+
+#include <fmt/format.h>
+
+namespace kindlb::docker {
+
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+namespace {
+
+constexpr std::chrono::seconds kFirstAnswer{15};
+
+std::string_view advice(ErrorKind kind, bool local) {
+  if (kind == ErrorKind::Denied && local)
+    return "add yourself to the group docker (sudo usermod -aG docker $USER, then log in again) or "
+           "run as root";
+  if (kind == ErrorKind::Denied || kind == ErrorKind::Invalid)
+    return "check DOCKER_CERT_PATH and its ca.pem, cert.pem and key.pem";
+  return "is Docker running? Start it, or set DOCKER_HOST to where it listens";
+}
+
+Error unreachable(const Error& error, const http::Endpoint& endpoint) {
+  const bool local = endpoint.url.starts_with("unix:");
+  return {error.kind, "connect to Docker",
+          fmt::format("{}; {}", error.detail, advice(error.kind, local))};
+}
+
+Result<EngineVersion> ask_version(http::Client& client, const http::Endpoint& endpoint) {
+  auto response = client.send({.method = "GET", .target = "/version", .timeout = kFirstAnswer});
+  if (!response) return unreachable(response.error(), endpoint);
+  const auto version = decode_version(response->body);
+  if (response->status == 200 && version) return *version;
+  return Error{ErrorKind::Protocol, "connect to Docker",
+               fmt::format("what answers at {} is not a Docker engine (HTTP status {}); set "
+                           "DOCKER_HOST to where Docker listens",
+                           endpoint.url, response->status)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> connect(const http::Endpoint& endpoint) {
+  auto client = http::make_client(endpoint);
+  if (!client) return unreachable(client.error(), endpoint);
+  const auto engine = ask_version(**client, endpoint);
+  if (!engine) return engine.error();
+  const auto version = negotiate(*engine);
+  if (!version) return version.error();
+  return std::unique_ptr<Engine>(std::make_unique<HttpEngine>(*std::move(client), *version));
+}
+
+Result<EngineInfo> HttpEngine::info() {
+  const auto engine = transport_.ask(get("/version"), "ask Docker for its version", decode_version);
+  if (!engine) return engine.error();
+  return EngineInfo{.version = engine->version, .api_version = version_.text(), .os = engine->os};
+}
+
+}  // namespace kindlb::docker

@@ -1,0 +1,81 @@
+#include "docker/codec.hpp"
+#include "docker/http_engine.hpp"
+#include "docker/image_reference.hpp"
+
+#include <fmt/format.h>
+
+namespace kindlb::docker {
+
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+namespace {
+
+// The engine sends the head of a build's answer with the first output, after reading the context.
+constexpr std::chrono::minutes kBuildHead{10};
+// A layer may take this long to arrive or to be unpacked without a word.
+constexpr std::chrono::minutes kBuildSilence{10};
+
+/// Names hold slashes and colons, and the engine wants them as they are.
+std::string image_path(const std::string& reference, std::string_view rest) {
+  return fmt::format("/images/{}{}", escaped(reference, "/:@"), rest);
+}
+
+http::Request patient(http::Request request) {
+  request.timeout = kBuildHead;
+  request.idle_timeout = kBuildSilence;
+  return request;
+}
+
+}  // namespace
+
+Result<Image> HttpEngine::inspect_image(const std::string& reference) {
+  return transport_.ask(get(image_path(reference, "/json")), "inspect image " + reference,
+                        decode_image);
+}
+
+Result<std::vector<Image>> HttpEngine::list_images(const std::vector<std::string>& labels) {
+  const Query query = {{"filters", encode_filters({{"label", labels}})}};
+  return transport_.ask(get(with_query("/images/json", query)), "list images", decode_image_list);
+}
+
+Result<void> HttpEngine::pull_image(const std::string& reference, const Progress& progress,
+                                    std::stop_token stop) {
+  const auto [name, version] = split_reference(reference);
+  auto request = post(with_query("/images/create", {{"fromImage", name}, {"tag", version}}));
+  return follow(patient(std::move(request)), "pull image " + reference, progress, stop);
+}
+
+Result<void> HttpEngine::build_image(const std::string& tag, const std::string& context_tar,
+                                     const Labels& labels, const Progress& progress,
+                                     std::stop_token stop) {
+  const Query query = {{"t", tag}, {"labels", encode_labels(labels)}, {"forcerm", "1"}};
+  http::Request request{.method = "POST",
+                        .target = with_query("/build", query),
+                        .headers = {{"Content-Type", "application/x-tar"}},
+                        .body = context_tar};
+  return follow(patient(std::move(request)), "build image " + tag, progress, stop);
+}
+
+Result<void> HttpEngine::follow(http::Request request, const std::string& operation,
+                                const Progress& progress, const std::stop_token& stop) {
+  std::string failure;
+  const auto on_line = [&](std::string_view text) {
+    auto line = decode_progress(text);
+    if (!line) return true;
+    if (failure.empty()) failure = line->error;
+    if (progress && !line->text.empty()) progress(line->text);
+    return true;
+  };
+  auto ended = transport_.lines(std::move(request), operation, on_line, stop);
+  // The status was 200 long before it failed: only the line tells.
+  if (!failure.empty()) return Error{ErrorKind::Invalid, operation, failure};
+  return ended;
+}
+
+Result<void> HttpEngine::remove_image(const std::string& reference) {
+  return transport_.command(remove(image_path(reference, "")), "remove image " + reference);
+}
+
+}  // namespace kindlb::docker

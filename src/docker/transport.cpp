@@ -1,0 +1,129 @@
+#include "docker/transport.hpp"
+
+#include "docker/codec.hpp"
+#include "docker/http_date.hpp"
+#include "kindlb/core/line_splitter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kindlb::docker {
+
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+namespace {
+
+constexpr std::size_t kMaxLine = std::size_t{1} << 20U;
+
+bool is_unreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-._~").find(c) != std::string_view::npos;
+}
+
+/// 304 is the engine's "it was so already": started, stopped.
+bool is_yes(int status) {
+  return status / 100 == 2 || status == 304;
+}
+
+Error refused(const http::Response& response, const std::string& operation) {
+  std::string message = decode_message(response.body);
+  if (message.empty()) message = fmt::format("HTTP status {}", response.status);
+  return {http::kind_of_status(response.status), operation, std::move(message)};
+}
+
+Error renamed(Error error, const std::string& operation) {
+  error.operation = operation;
+  return error;
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text, std::string_view keep) {
+  std::string result;
+  for (const char c : text)
+    if (is_unreserved(c) || keep.find(c) != std::string_view::npos)
+      result += c;
+    else
+      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return result;
+}
+
+std::string with_query(std::string path, const Query& query) {
+  char separator = '?';
+  for (const auto& [name, value] : query) {
+    path += fmt::format("{}{}={}", separator, name, escaped(value));
+    separator = '&';
+  }
+  return path;
+}
+
+Result<std::string> Transport::call(http::Request request, const std::string& operation) {
+  request.target = prefix_ + request.target;
+  auto response = client_->send(request);
+  if (!response) return renamed(response.error(), operation);
+  if (!is_yes(response->status)) return refused(*response, operation);
+  return std::move(response->body);
+}
+
+Result<void> Transport::command(http::Request request, const std::string& operation) {
+  auto body = call(std::move(request), operation);
+  if (!body) return body.error();
+  return {};
+}
+
+Result<void> Transport::lines(http::Request request, const std::string& operation,
+                              const std::function<bool(std::string_view)>& on_line,
+                              const std::stop_token& stop) {
+  request.target = prefix_ + request.target;
+  core::LineSplitter splitter(kMaxLine);
+  auto response = client_->stream(
+      request, [&](std::string_view chunk) { return splitter.feed(chunk, on_line); }, stop);
+  if (!response) return renamed(response.error(), operation);
+  if (!is_yes(response->status)) return refused(*response, operation);
+  if (splitter.overflowed())
+    return Error{ErrorKind::TooLarge, operation,
+                 fmt::format("the engine sent a line of more than {} bytes", kMaxLine)};
+  splitter.feed("\n", on_line);  // the last line may come without its end
+  return {};
+}
+
+Result<std::unique_ptr<http::Duplex>> Transport::upgrade(http::Request request,
+                                                         const std::string& operation) {
+  request.target = prefix_ + request.target;
+  auto duplex = client_->upgrade(request);
+  if (duplex) return duplex;
+  Error error = renamed(duplex.error(), operation);
+  error.detail = decode_message(error.detail);
+  return error;
+}
+
+std::optional<std::int64_t> Transport::engine_time() {
+  auto response = client_->send(get(prefix_ + "/_ping"));
+  if (!response) return std::nullopt;
+  return parse_http_date(response->header("Date"));
+}
+
+Error Transport::not_understood(const std::string& operation) {
+  return {ErrorKind::Protocol, operation, "the engine's answer is not what its API describes"};
+}
+
+http::Request get(std::string target) {
+  return {.method = "GET", .target = std::move(target), .timeout = kQuick};
+}
+
+http::Request remove(std::string target) {
+  return {.method = "DELETE", .target = std::move(target), .timeout = kSlow};
+}
+
+http::Request post(std::string target, std::string json) {
+  http::Request request{.method = "POST", .target = std::move(target), .timeout = kSlow};
+  if (json.empty()) return request;
+  request.headers.push_back({"Content-Type", "application/json"});
+  request.body = std::move(json);
+  return request;
+}
+
+}  // namespace kindlb::docker

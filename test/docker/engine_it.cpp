@@ -1,0 +1,266 @@
+// The Engine against the real daemon that find_endpoint finds. Everything made here carries one
+// label and is removed by it, also when a check fails half-way.
+#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/stream_demux.hpp"
+#include "kindlb/docker/tar.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <condition_variable>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <thread>
+
+using namespace kindlb;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string program_bytes() {
+  std::ifstream file(KINDLB_CONTAINER_PROGRAM, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+template <typename T>
+T must(core::Result<T> result) {
+  if (!result) FAIL(result.error().text());
+  return *std::move(result);
+}
+void must(const core::Result<void>& result) {
+  if (!result) FAIL(result.error().text());
+}
+
+/// Everything of this run, removed at its end.
+class World {
+ public:
+  World() : engine(must(docker::connect(must(docker::find_endpoint(""))))) {}
+  ~World() {
+    if (auto containers = engine->list_containers({selector()}); containers.ok())
+      for (const auto& container : *containers) (void)engine->remove_container(container.id);
+    if (auto networks = engine->list_networks({selector()}); networks.ok())
+      for (const auto& network : *networks) (void)engine->remove_network(network.id);
+    if (auto volumes = engine->list_volumes({selector()}); volumes.ok())
+      for (const auto& volume : *volumes) (void)engine->remove_volume(volume.name);
+    if (auto images = engine->list_images({selector()}); images.ok())
+      for (const auto& image : *images) (void)engine->remove_image(image.id);
+  }
+
+  void build() {
+    const std::string context = docker::write_tar(
+        {{"Dockerfile", "FROM scratch\nCOPY program /program\nENTRYPOINT [\"/program\"]\n"},
+         {"program", program_bytes(), 0755}});
+    must(engine->build_image(name + ":1", context, labels, {}, {}));
+  }
+  docker::ContainerSpec spec() const {
+    return {.name = name,
+            .image = name + ":1",
+            .command = {"wait"},
+            .environment = {"A=b"},
+            .labels = labels,
+            .network = name,
+            .volumes = {{name, "/state"}},
+            .sysctls = {{"net.ipv4.ip_unprivileged_port_start", "0"}},
+            .capabilities_add = {"NET_ADMIN"},
+            .capabilities_drop = {"ALL"},
+            .read_only_root = true,
+            .no_new_privileges = true,
+            .memory_bytes = 64 << 20,
+            .pids_limit = 32};
+  }
+  std::string selector() const { return "kindlb.test=" + name; }
+
+  const std::string name = "kindlb-it-" + std::to_string(getpid());
+  const docker::Labels labels = {{"kindlb.test", name}};
+  std::unique_ptr<docker::Engine> engine;
+};
+
+/// Events as they come, to be waited for.
+class EventLog {
+ public:
+  explicit EventLog(docker::Engine& engine)
+      : thread_([this, &engine](std::stop_token stop) {
+          ended_ = engine.events(
+              [this] { note("open"); },
+              [this](const docker::Event& event) { note(event.action + " " + event.id); }, stop);
+        }) {}
+  bool wait_for(const std::string& entry) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 20s, [&] {
+      return std::find(entries_.begin(), entries_.end(), entry) != entries_.end();
+    });
+  }
+  core::Result<void> stop() {
+    thread_.request_stop();
+    thread_.join();
+    return ended_;
+  }
+
+ private:
+  void note(std::string entry) {
+    const std::scoped_lock lock(mutex_);
+    entries_.push_back(std::move(entry));
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> entries_;
+  core::Result<void> ended_;
+  std::jthread thread_;
+};
+
+/// What an exec prints, until `stream` has said `expected` or ten seconds have passed.
+std::string read_until(http::Duplex& duplex, docker::StreamDemux& demux, docker::StdStream stream,
+                       const std::string& expected) {
+  std::string seen;
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  std::array<char, 4096> buffer{};
+  while (seen.find(expected) == std::string::npos && std::chrono::steady_clock::now() < deadline) {
+    auto count = duplex.read(buffer);
+    if (!count) return seen + " [" + count.error().text() + "]";
+    if (*count == 0) {
+      pollfd readable{duplex.fd(), POLLIN, 0};
+      ::poll(&readable, 1, 100);
+      continue;
+    }
+    REQUIRE(demux.feed({buffer.data(), *count}, [&](docker::StdStream from, std::string_view text) {
+      if (from == stream) seen += text;
+    }));
+  }
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("the engine negotiates a version and says who it is") {
+  World world;
+  const auto info = must(world.engine->info());
+  CHECK(info.os == "linux");
+  CHECK_FALSE(info.version.empty());
+  CHECK(info.api_version.starts_with("1."));
+}
+
+TEST_CASE("networks and volumes come and go") {
+  World world;
+  const auto id = must(world.engine->create_network({.name = world.name, .labels = world.labels}));
+  const auto network = must(world.engine->inspect_network(world.name));
+  CHECK(network.id == id);
+  CHECK(network.driver == "bridge");
+  CHECK(network.labels == world.labels);
+  REQUIRE(network.subnets.size() == 1);
+  REQUIRE(network.subnets[0].gateway);
+  CHECK(network.subnets[0].cidr.contains(*network.subnets[0].gateway));
+  CHECK(must(world.engine->list_networks({world.selector()})).size() == 1);
+
+  const auto again = world.engine->create_network({.name = world.name, .labels = world.labels});
+  REQUIRE_FALSE(again.ok());
+  CHECK(again.error().kind == core::ErrorKind::Conflict);
+
+  must(world.engine->remove_network(id));
+  CHECK(world.engine->inspect_network(world.name).error().kind == core::ErrorKind::NotFound);
+
+  CHECK(must(world.engine->create_volume({world.name, world.labels})) == world.name);
+  const auto volumes = must(world.engine->list_volumes({world.selector()}));
+  REQUIRE(volumes.size() == 1);
+  CHECK(volumes[0].labels == world.labels);
+  must(world.engine->remove_volume(world.name));
+  CHECK(must(world.engine->list_volumes({world.selector()})).empty());
+}
+
+TEST_CASE("a failing build keeps the engine's words") {
+  World world;
+  std::vector<std::string> lines;
+  const auto built = world.engine->build_image(
+      world.name + ":broken",
+      docker::write_tar({{"Dockerfile", "FROM scratch\nCOPY missing /x\n"}}), world.labels,
+      [&](std::string_view line) { lines.emplace_back(line); }, {});
+  REQUIRE_FALSE(built.ok());
+  CHECK(built.error().kind == core::ErrorKind::Invalid);
+  CHECK(built.error().detail.find("missing") != std::string::npos);
+  CHECK_FALSE(lines.empty());
+}
+
+TEST_CASE("a container lives its whole life") {
+  World world;
+  docker::Engine& engine = *world.engine;
+  world.build();
+  const auto image = must(engine.inspect_image(world.name + ":1"));
+  CHECK(image.tags == std::vector<std::string>{world.name + ":1"});
+  CHECK(must(engine.list_images({world.selector()})).size() == 1);
+  must(engine.create_network({.name = world.name, .labels = world.labels}));
+  must(engine.create_volume({world.name, world.labels}));
+
+  EventLog events(engine);
+  REQUIRE(events.wait_for("open"));
+  const auto id = must(engine.create_container(world.spec()));
+  CHECK(must(engine.inspect_container(id)).state == docker::ContainerState::Created);
+  CHECK(engine.create_container(world.spec()).error().kind == core::ErrorKind::Conflict);
+  must(engine.start_container(id));
+  must(engine.start_container(id));  // already so: also a success
+  CHECK(events.wait_for("start " + id));
+
+  const auto container = must(engine.inspect_container(world.name));
+  CHECK(container.id == id);
+  CHECK(container.state == docker::ContainerState::Running);
+  CHECK(container.image_id == image.id);
+  CHECK(container.labels == world.labels);
+  REQUIRE(container.networks.size() == 1);
+  CHECK(container.networks[0].network == world.name);
+  REQUIRE(container.networks[0].ipv4);
+
+  const auto listed = must(engine.list_containers({world.selector()}));
+  REQUIRE(listed.size() == 1);
+  CHECK(listed[0].name == world.name);
+  REQUIRE(listed[0].networks.size() == 1);
+  CHECK(listed[0].networks[0].ipv4 == container.networks[0].ipv4);
+  const auto members = must(engine.inspect_network(world.name)).members;
+  REQUIRE(members.size() == 1);
+  CHECK(members[0].ipv4->address == *container.networks[0].ipv4);
+
+  SUBCASE("files go in and come out") {
+    const std::string large(300'000, 'x');
+    must(engine.put_archive(id, "/state",
+                            docker::write_tar({{"a/b.txt", "hello", 0600}, {"large", large}})));
+    CHECK(must(engine.read_file(id, "/state/a/b.txt")) == "hello");
+    CHECK(must(engine.read_file(id, "/state/large")) == large);
+    CHECK(engine.read_file(id, "/state/none").error().kind == core::ErrorKind::NotFound);
+    CHECK(engine.read_file(id, "/state/a").error().kind == core::ErrorKind::Invalid);
+    CHECK_FALSE(engine.put_archive(id, "/", docker::write_tar({{"x", "y"}})).ok());
+  }
+  SUBCASE("an exec talks both ways") {
+    auto exec = must(engine.exec(id, {"/program", "echo"}, ""));
+    docker::StreamDemux demux;
+    CHECK(read_until(*exec, demux, docker::StdStream::Err, "ready\n") == "ready\n");
+    for (const std::string line : {"one\n", "two\n"}) {
+      must(exec->write(line, 5s));
+      CHECK(read_until(*exec, demux, docker::StdStream::Out, line) == line);
+    }
+  }
+  SUBCASE("an exec that cannot be fails with the engine's words") {
+    CHECK(engine.exec("no-such-container", {"/program"}, "").error().kind ==
+          core::ErrorKind::NotFound);
+    // The connection is already taken over when the engine finds out, so it tells there.
+    auto missing = must(engine.exec(id, {"/no-such-program"}, ""));
+    docker::StreamDemux demux;
+    CHECK(read_until(*missing, demux, docker::StdStream::Out, "no-such-program") != "");
+    must(engine.stop_container(id, 1s));
+    CHECK(engine.exec(id, {"/program"}, "").error().kind == core::ErrorKind::Conflict);
+  }
+  SUBCASE("renamed, killed, stopped, removed, and each was heard of") {
+    must(engine.rename_container(id, world.name + "-renamed"));
+    CHECK(must(engine.inspect_container(id)).name == world.name + "-renamed");
+    CHECK(events.wait_for("rename " + id));
+    must(engine.kill_container(id, "SIGTERM"));
+    CHECK(events.wait_for("die " + id));
+    must(engine.stop_container(id, 1s));
+    CHECK(must(engine.inspect_container(id)).state == docker::ContainerState::Exited);
+    must(engine.remove_container(id));
+    CHECK(events.wait_for("destroy " + id));
+    CHECK(engine.inspect_container(id).error().kind == core::ErrorKind::NotFound);
+  }
+  CHECK(events.stop().error().kind == core::ErrorKind::Cancelled);
+}
