@@ -1,0 +1,155 @@
+#include "kube/reader.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace kindlb::kube {
+
+namespace {
+constexpr auto kNoIndex = std::numeric_limits<std::size_t>::max();
+
+const Json& nothing() {
+  static const Json object = Json::object();
+  return object;
+}
+}  // namespace
+
+Reader::Reader(const Json& value, Problem& problem) : value_(value), problem_(problem) {
+  if (!value_.is_object()) complain({}, "not an object");
+}
+
+Reader::Reader(const Json& value, const Reader& parent, std::string_view name, std::size_t index)
+    : value_(value), problem_(parent.problem_), parent_(&parent), name_(name) {
+  if (index != kNoIndex) index_ = index;
+  if (!value_.is_object()) complain({}, "not an object");
+}
+
+std::string Reader::path() const {
+  if (parent_ == nullptr) return {};
+  auto path = parent_->path();
+  if (!path.empty()) path += '.';
+  path += name_;
+  if (index_) path += "[" + std::to_string(*index_) + "]";
+  return path;
+}
+
+void Reader::complain(std::string_view key, std::string_view what) const {
+  if (problem_.text) return;
+  auto where = path();
+  if (!where.empty() && !key.empty()) where += '.';
+  where += key;
+  problem_.text = where + (where.empty() ? "" : ": ") + std::string(what);
+}
+
+const Json* Reader::find(const char* key) const {
+  if (!value_.is_object()) return nullptr;
+  const auto it = value_.find(key);
+  return it == value_.end() || it->is_null() ? nullptr : &*it;
+}
+
+bool Reader::has(const char* key) const {
+  return find(key) != nullptr;
+}
+
+std::string Reader::text(const char* key) const {
+  const Json* const field = find(key);
+  if (field == nullptr) return {};
+  if (field->is_string()) return field->get_ref<const std::string&>();
+  complain(key, "not a string");
+  return {};
+}
+
+std::string Reader::required(const char* key) const {
+  auto value = text(key);
+  if (value.empty()) complain(key, "missing");
+  return value;
+}
+
+std::optional<bool> Reader::maybe_flag(const char* key) const {
+  const Json* const field = find(key);
+  if (field == nullptr) return std::nullopt;
+  if (field->is_boolean()) return field->get<bool>();
+  complain(key, "not a boolean");
+  return std::nullopt;
+}
+
+bool Reader::flag(const char* key, bool fallback) const {
+  return maybe_flag(key).value_or(fallback);
+}
+
+std::optional<std::uint16_t> Reader::port(const char* key) const {
+  const Json* const field = find(key);
+  if (field == nullptr) return std::nullopt;
+  // A negative number is not "unsigned" to the parser, so that this covers both ends.
+  if (field->is_number_unsigned() && field->get<std::uint64_t>() <= 65535)
+    return static_cast<std::uint16_t>(field->get<std::uint64_t>());
+  complain(key, "not a port number");
+  return std::nullopt;
+}
+
+int Reader::number(const char* key) const {
+  const Json* const field = find(key);
+  if (field == nullptr) return 0;
+  constexpr std::uint64_t kMax = std::numeric_limits<int>::max();
+  if (field->is_number_unsigned() && field->get<std::uint64_t>() <= kMax)
+    return static_cast<int>(field->get<std::uint64_t>());
+  complain(key, "not a number");
+  return 0;
+}
+
+std::string Reader::number_or_text(const char* key) const {
+  const Json* const field = find(key);
+  if (field == nullptr || field->is_string()) return text(key);
+  if (field->is_number_integer()) return field->dump();
+  complain(key, "neither a number nor a string");
+  return {};
+}
+
+std::vector<std::string> Reader::texts(const char* key) const {
+  std::vector<std::string> values;
+  const Json* const field = find(key);
+  if (field == nullptr) return values;
+  if (!field->is_array()) complain(key, "not a list");
+  for (const auto& element : *field) {
+    if (element.is_string())
+      values.push_back(element.get_ref<const std::string&>());
+    else
+      complain(key, "not a list of strings");
+  }
+  return values;
+}
+
+std::map<std::string, std::string> Reader::text_map(const char* key) const {
+  std::map<std::string, std::string> values;
+  const Json* const field = find(key);
+  if (field == nullptr) return values;
+  if (!field->is_object()) {
+    complain(key, "not an object");
+    return values;
+  }
+  for (const auto& [name, value] : field->items()) {
+    if (value.is_string())
+      values.emplace(name, value.get_ref<const std::string&>());
+    else
+      complain(key, "'" + name + "' is not a string");
+  }
+  return values;
+}
+
+Reader Reader::object(const char* key) const {
+  const Json* const field = find(key);
+  return {field == nullptr ? nothing() : *field, *this, key, kNoIndex};
+}
+
+void Reader::each(const char* key, const std::function<void(const Reader&)>& element) const {
+  const Json* const field = find(key);
+  if (field == nullptr) return;
+  if (!field->is_array()) {
+    complain(key, "not a list");
+    return;
+  }
+  for (std::size_t i = 0; i < field->size(); ++i) element(Reader((*field)[i], *this, key, i));
+}
+
+}  // namespace kindlb::kube
