@@ -59,6 +59,12 @@ std::optional<Route> route_to(const Endpoint& endpoint, const PathQuestion& ques
   return std::nullopt;
 }
 
+/// Two slices may name different nodes for one address while it moves; the kernel takes one route.
+void drop_rival_routes(std::vector<Route>& sorted) {
+  const auto same_host = [](const Route& a, const Route& b) { return a.to == b.to; };
+  sorted.erase(std::unique(sorted.begin(), sorted.end(), same_host), sorted.end());
+}
+
 std::optional<std::uint16_t> endpoint_port(const EndpointSlice& slice, const ServicePort& port) {
   for (const auto& candidate : slice.ports)
     if (candidate.name == port.name && candidate.protocol == port.protocol) return candidate.port;
@@ -85,12 +91,38 @@ std::vector<IpAddress> eligible_nodes(const PathQuestion& question) {
   return out;
 }
 
-std::string why_no_node(const PathQuestion& question) {
-  const auto excluded = std::count_if(question.nodes.begin(), question.nodes.end(),
-                                      [](const auto& item) { return item.second.excluded; });
-  if (excluded == 0) return "no node of the cluster is Ready";
-  return "no node may take traffic: " + std::to_string(excluded) + " excluded by the label " +
-         kExcludeLabel + "; remove it with: kubectl label nodes --all " + kExcludeLabel + "-";
+std::string exclusion_advice(std::size_t excluded) {
+  return std::to_string(excluded) + " excluded by the label " + kExcludeLabel +
+         "; remove it with: kubectl label nodes --all " + kExcludeLabel + "-";
+}
+
+/// Why none of the nodes that `concerns` picks may take traffic.
+template <typename Concerns>
+std::string why_no_node(const PathQuestion& question, Concerns concerns) {
+  std::size_t excluded = 0;
+  std::size_t eligible = 0;
+  for (const auto& [name, node] : question.nodes) {
+    if (!concerns(name)) continue;
+    excluded += node.excluded ? 1U : 0U;
+    eligible += takes_traffic(node) ? 1U : 0U;
+  }
+  if (eligible > 0)
+    return std::string("no node that may take traffic has an ") +
+           name_of(question.subnet.address.family()) + " address";
+  if (excluded > 0) return "no node may take traffic: " + exclusion_advice(excluded);
+  return "none of the nodes is Ready; see: kubectl get nodes";
+}
+
+/// Nodes without anybody behind the Service are no problem: then there is nobody to reach.
+std::string node_problem(const PathQuestion& question, std::size_t ready) {
+  const bool any_node = std::any_of(question.nodes.begin(), question.nodes.end(),
+                                    [](const auto& item) { return takes_traffic(item.second); });
+  const bool local = question.service.spec.external_traffic_policy == TrafficPolicy::Local;
+  if (!local || !any_node) return why_no_node(question, [](const auto&) { return true; });
+  if (ready == 0) return {};
+  const auto with_endpoints = nodes_with_endpoints(question);
+  return "spec.externalTrafficPolicy is Local, and of the nodes with endpoints " +
+         why_no_node(question, [&](const auto& name) { return with_endpoints.contains(name); });
 }
 
 }  // namespace
@@ -108,7 +140,8 @@ Path direct_path(const PathQuestion& question) {
     std::string problem;
     const auto route = route_to(*endpoint, question, problem);
     if (!problem.empty()) {
-      path.problem = problem;
+      // One is enough to tell, and always the same one.
+      if (path.problem.empty() || problem < path.problem) path.problem = problem;
       continue;
     }
     if (route) path.routes.push_back(*route);
@@ -117,6 +150,7 @@ Path direct_path(const PathQuestion& question) {
         path.targets[{port.protocol, port.port}].push_back({endpoint->address, *number});
   }
   sort_unique(path.routes);
+  drop_rival_routes(path.routes);
   for (auto& [port, targets] : path.targets) sort_unique(targets);
   return path;
 }
@@ -125,9 +159,7 @@ Path node_port_path(const PathQuestion& question) {
   Path path{.direct = false};
   path.ready = usable_endpoints(question.slices, question.subnet.address.family()).size();
   const auto addresses = eligible_nodes(question);
-  const bool any_node = std::any_of(question.nodes.begin(), question.nodes.end(),
-                                    [](const auto& item) { return takes_traffic(item.second); });
-  if (!any_node) path.problem = why_no_node(question);
+  if (addresses.empty()) path.problem = node_problem(question, path.ready);
   for (const auto& port : question.ports) {
     auto& targets = path.targets[{port.protocol, port.port}];
     if (port.node_port == 0 && path.problem.empty())

@@ -9,6 +9,7 @@ namespace kindlb::core {
 namespace {
 
 constexpr const char* kRequiredAnnotation = "kindlb.dev/required-load-balancer-features";
+constexpr const char* kRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
 constexpr std::array kKnownFeatures = {"IPFamilies",
                                        "Ports",
                                        "SessionAffinity",
@@ -43,11 +44,29 @@ std::string joined(const std::vector<std::string>& items) {
   return out;
 }
 
+/// Where the Service asks for source ranges: the annotation counts when the field is empty. Nothing
+/// when it does not ask.
+std::string source_ranges_wish(const Service& service) {
+  if (!service.spec.source_ranges.empty()) return "spec.loadBalancerSourceRanges";
+  const auto annotation = service.annotations.find(kRangesAnnotation);
+  if (annotation == service.annotations.end() || trimmed(annotation->second).empty()) return {};
+  return std::string("annotation ") + kRangesAnnotation;
+}
+
 /// Collects reasons; what must be refused whatever the Service requires is kept apart.
 struct Findings {
   std::vector<Reason> degradable;
   std::vector<Reason> fatal;
 };
+
+/// The way out for a Service none of whose families can be had.
+std::string families_advice(const Policy& policy, const Surroundings& place) {
+  std::vector<std::string> usable;
+  for (const auto family : place.families)
+    if (policy.capabilities.families.contains(family)) usable.emplace_back(name_of(family));
+  if (usable.empty()) return "use a docker network that has it.";
+  return "use " + joined(usable) + ", or a docker network that has it.";
+}
 
 void judge_families(const Service& service, const Policy& policy, const Surroundings& place,
                     Verdict& verdict, Findings& findings) {
@@ -64,7 +83,7 @@ void judge_families(const Service& service, const Policy& policy, const Surround
   const auto what = joined(missing) + " of spec.ipFamilies cannot be provided here";
   if (verdict.families.empty())
     findings.fatal.push_back(
-        {"IPFamilies", "IPFamiliesNotSupported", what + "; use IPv4, or a network that has it."});
+        {"IPFamilies", "IPFamiliesNotSupported", what + "; " + families_advice(policy, place)});
   else
     findings.degradable.push_back(
         {"IPFamilies", "IPFamiliesNotSupported",
@@ -93,10 +112,9 @@ void judge_ports(const Service& service, const Policy& policy, Verdict& verdict,
         {"Ports", "PortsNotSupported", what + "; the other ports are served."});
 }
 
+/// Whether or not some are there from before: KEP-4631 wants the refusal for the wish itself.
 void judge_node_ports(const Service& service, const Surroundings& place, Findings& findings) {
   if (service.spec.allocate_node_ports || place.direct_path) return;
-  const auto has = [](const ServicePort& port) { return port.node_port != 0; };
-  if (std::all_of(service.spec.ports.begin(), service.spec.ports.end(), has)) return;
   findings.fatal.push_back(
       {"NodePorts", "",
        "spec.allocateLoadBalancerNodePorts is false and this kindlb goes through node ports "
@@ -111,10 +129,9 @@ void judge_wishes(const Service& service, const Policy& policy, Findings& findin
     out.push_back({"SessionAffinity", "SessionAffinityNotSupported",
                    "spec.sessionAffinity ClientIP is not supported; connections of one client may "
                    "reach different endpoints."});
-  if (!spec.source_ranges.empty() && !can.source_ranges)
+  if (const auto wish = source_ranges_wish(service); !wish.empty() && !can.source_ranges)
     out.push_back({"LoadBalancerSourceRanges", "LoadBalancerSourceRangesNotSupported",
-                   "spec.loadBalancerSourceRanges is not supported; connections from everywhere "
-                   "are accepted."});
+                   wish + " is not supported; connections from everywhere are accepted."});
   if (!spec.load_balancer_ip.empty() && !can.load_balancer_ip)
     out.push_back({"LoadBalancerIP", "LoadBalancerIPNotSupported",
                    "spec.loadBalancerIP " + spec.load_balancer_ip +

@@ -1,5 +1,7 @@
 #include "kindlb/core/line_splitter.hpp"
 
+#include "support/printing.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
-// How core's values print when a test fails. Include it before the values are compared; doctest
-// prints {?} for what it was not taught.
+// How core's values print when a test fails; doctest
+// prints {?} for what it was not taught. Include it in every source of a binary or in none: the
+// linker keeps one of two instantiations.
 
 #include "kindlb/core/addresses.hpp"
 #include "kindlb/core/backends.hpp"
