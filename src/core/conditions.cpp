@@ -122,6 +122,39 @@ StatusApply present(const Service& service) {
   return out;
 }
 
+/// While Serving stays True: new semantics in effect, an update that fails (only then do the words
+/// change), or one that begins.
+std::optional<EventNote> update_event(const Condition& before, const Condition& serving,
+                                      const Condition& provisioning, bool began) {
+  if (serving.last_transition != before.last_transition)
+    return EventNote{EventType::Normal, "Updated", serving.message};
+  if (provisioning.status != ConditionStatus::True) return std::nullopt;
+  if (serving.message != before.message)
+    return EventNote{EventType::Warning, "Infrastructure", serving.message};
+  if (began) return EventNote{EventType::Normal, "Provisioning", provisioning.message};
+  return std::nullopt;
+}
+
+std::optional<EventNote> serving_event(const std::vector<Condition>& before,
+                                       const std::vector<Condition>& after) {
+  const auto* old = find_condition(before, kServingCondition);
+  const auto& now = *find_condition(after, kServingCondition);
+  const auto& provisioning = *find_condition(after, kProvisioningCondition);
+  const bool began =
+      is_true(after, kProvisioningCondition) && !is_true(before, kProvisioningCondition);
+  const bool turned = old == nullptr || old->status != now.status || old->reason != now.reason;
+  if (now.status == ConditionStatus::True)
+    return turned ? EventNote{EventType::Normal, "Serving", now.message}
+                  : update_event(*old, now, provisioning, began);
+  if (now.reason == "Provisioning")
+    return turned || began
+               ? std::optional(EventNote{EventType::Normal, "Provisioning", now.message})
+               : std::nullopt;
+  if (turned || old->message != now.message)
+    return EventNote{EventType::Warning, now.reason, now.message};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
@@ -151,26 +184,10 @@ std::optional<StatusApply> next_status(const Service& service, const std::string
 
 std::vector<EventNote> events_for(const Service& before, const StatusApply& write) {
   std::vector<EventNote> out;
-  const auto& old = before.status.conditions;
-  const auto* old_serving = find_condition(old, kServingCondition);
-  const auto* serving = find_condition(write.conditions, kServingCondition);
+  if (auto note = serving_event(before.status.conditions, write.conditions))
+    out.push_back(std::move(*note));
   const auto* degraded = find_condition(write.conditions, kDegradedCondition);
-  const auto* old_degraded = find_condition(old, kDegradedCondition);
-  const bool began =
-      is_true(write.conditions, kProvisioningCondition) && !is_true(old, kProvisioningCondition);
-
-  const bool turned = old_serving == nullptr || old_serving->status != serving->status ||
-                      old_serving->reason != serving->reason;
-  if (serving->status == ConditionStatus::True) {
-    if (turned)
-      out.push_back({EventType::Normal, "Serving", serving->message});
-    else if (serving->last_transition != old_serving->last_transition)
-      out.push_back({EventType::Normal, "Updated", serving->message});
-  } else if (serving->reason == "Provisioning") {
-    if (began) out.push_back({EventType::Normal, "Provisioning", serving->message});
-  } else if (turned || old_serving->message != serving->message) {
-    out.push_back({EventType::Warning, serving->reason, serving->message});
-  }
+  const auto* old_degraded = find_condition(before.status.conditions, kDegradedCondition);
   if (degraded != nullptr &&
       (old_degraded == nullptr || old_degraded->message != degraded->message))
     out.push_back({EventType::Warning, "Degraded", degraded->message});
