@@ -1,0 +1,151 @@
+#include "kindlb/proxy/containers.hpp"
+
+#include "kindlb/proxy/image.hpp"
+
+#include <charconv>
+
+namespace kindlb::proxy {
+
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+namespace {
+
+std::string label_of(const docker::Labels& labels, const char* key) {
+  const auto found = labels.find(key);
+  return found == labels.end() ? std::string() : found->second;
+}
+
+std::uint32_t parse_uid(const std::string& text) {
+  std::uint32_t uid = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, uid);
+  return code == std::errc{} && stop == end ? uid : 0;
+}
+
+std::map<std::string, std::string> sysctls_for(const CreateOptions& options) {
+  std::map<std::string, std::string> out = {
+      // Envoy has no capability and still opens port 80.
+      {"net.ipv4.ip_unprivileged_port_start", "0"},
+      // A Service's address that moves here is announced to neighbours who knew it elsewhere.
+      {"net.ipv4.conf.all.arp_notify", "1"},
+      {"net.ipv4.conf.default.arp_notify", "1"},
+  };
+  // Only where there is IPv6: the files do not exist on a kernel without it.
+  if (options.ipv6) {
+    out.emplace("net.ipv6.conf.all.ndisc_notify", "1");
+    out.emplace("net.ipv6.conf.default.ndisc_notify", "1");
+  }
+  return out;
+}
+
+/// Gone is what was wanted.
+Result<void> unless_gone(Result<void> removed) {
+  if (!removed && removed.error().kind == ErrorKind::NotFound) return {};
+  return removed;
+}
+
+/// Volume and container, nothing running yet.
+Result<Proxy> make_container(docker::Engine& engine, const docker::ContainerSpec& spec) {
+  const auto id = engine.create_container(spec);
+  if (!id) return id.error();
+  auto proxy = parse_proxy({.id = *id, .name = spec.name, .labels = spec.labels});
+  KINDLB_ASSERT(proxy.has_value());
+  return *std::move(proxy);
+}
+
+}  // namespace
+
+std::optional<Proxy> parse_proxy(const docker::Container& container) {
+  if (label_of(container.labels, kProxyLabel) != "1") return std::nullopt;
+  return Proxy{.id = container.id,
+               .name = container.name,
+               .role = parse_name(container.name),
+               .state = container.state,
+               .network = label_of(container.labels, kNetworkLabel),
+               .uid = parse_uid(label_of(container.labels, kUidLabel)),
+               .agent = label_of(container.labels, kAgentLabel),
+               .volume = label_of(container.labels, kVolumeLabel)};
+}
+
+std::uint32_t choose_uid(const std::set<std::uint32_t>& in_use) {
+  auto uid = kFirstUid;
+  for (auto used = in_use.lower_bound(uid); used != in_use.end() && *used == uid; ++used) ++uid;
+  return uid;
+}
+
+docker::ContainerSpec container_spec(const CreateOptions& options) {
+  const auto volume = volume_name(options.tag);
+  const auto uid = std::to_string(options.uid);
+  return {
+      .name = warm_name(options.tag),
+      .image = options.image,
+      .environment = {std::string(kEnvoyUidEnv) + "=" + uid},
+      .labels = {{kProxyLabel, "1"},
+                 {kNetworkLabel, options.network},
+                 {kUidLabel, uid},
+                 {kAgentLabel, image_hash(options.image)},
+                 {kVolumeLabel, volume}},
+      .network = options.network,
+      .volumes = {{volume, kStateDir}},
+      .sysctls = sysctls_for(options),
+      // The agent's: addresses and routes; becoming Envoy's uid; giving it its files; ending it.
+      .capabilities_add = {"NET_ADMIN", "SETUID", "SETGID", "CHOWN", "KILL"},
+      .capabilities_drop = {"ALL"},
+      .read_only_root = true,
+      .no_new_privileges = true,
+      .memory_bytes = options.memory_bytes,
+      .pids_limit = options.pids_limit};
+}
+
+Result<Proxy> create_proxy(docker::Engine& engine, const CreateOptions& options) {
+  const auto spec = container_spec(options);
+  const auto volume = volume_name(options.tag);
+  const auto created = engine.create_volume({.name = volume, .labels = {{kProxyLabel, "1"}}});
+  if (!created) return created.error();
+  auto proxy = make_container(engine, spec);
+  if (!proxy) {
+    (void)engine.remove_volume(volume);
+    return proxy;
+  }
+  if (const auto started = engine.start_container(proxy->id); !started) {
+    (void)remove_proxy(engine, *proxy);
+    return started.error();
+  }
+  proxy->state = docker::ContainerState::Running;
+  return proxy;
+}
+
+Result<std::vector<Proxy>> list_proxies(docker::Engine& engine) {
+  const auto containers = engine.list_containers({std::string(kProxyLabel) + "=1"});
+  if (!containers) return containers.error();
+  std::vector<Proxy> out;
+  for (const auto& container : *containers)
+    if (auto proxy = parse_proxy(container)) out.push_back(*std::move(proxy));
+  return out;
+}
+
+Result<void> start_proxy(docker::Engine& engine, const Proxy& proxy) {
+  return engine.start_container(proxy.id);
+}
+
+Result<void> remove_proxy(docker::Engine& engine, const Proxy& proxy) {
+  if (auto removed = unless_gone(engine.remove_container(proxy.id)); !removed) return removed;
+  if (!parse_volume_name(proxy.volume)) return {};  // never remove what we did not name
+  return unless_gone(engine.remove_volume(proxy.volume));
+}
+
+Result<AgentState> read_state(docker::Engine& engine, const std::string& id) {
+  const auto text = engine.read_file(id, kStateFile);
+  if (!text) return text.error();
+  auto state = decode_state(*text);
+  if (!state) return Error{ErrorKind::Protocol, "read the agent's state", "not a state file"};
+  return *std::move(state);
+}
+
+Result<docker::ExecStream> connect_agent(docker::Engine& engine, const std::string& id) {
+  return engine.exec(id, {kAgentPath, "connect"}, "0");
+}
+
+}  // namespace kindlb::proxy

@@ -1,0 +1,111 @@
+#include "kindlb/proxy/image.hpp"
+
+#include "kindlb/core/hash.hpp"
+#include "kindlb/docker/tar.hpp"
+#include "kindlb/envoy/render.hpp"
+#include "kindlb/proxy/containers.hpp"
+#include "kindlb/proxy/protocol.hpp"
+
+#include <array>
+#include <fstream>
+#include <optional>
+
+namespace kindlb::proxy {
+
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+namespace {
+
+constexpr std::string_view kRepository = "kindlb-proxy:";
+
+std::string bootstrap_text() {
+  return envoy::bootstrap(kAdminSocket, {.directory = kXdsDir, .current = kXdsCurrent});
+}
+
+/// Piece by piece: in the usual case the image exists and the agent need not be in memory.
+std::optional<std::uint64_t> hash_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::array<char, 16 * 1024> buffer{};
+  auto hash = core::kFnvOffset;
+  while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0)
+    hash = core::fnv1a({buffer.data(), static_cast<std::size_t>(in.gcount())}, hash);
+  return in.eof() ? std::optional(hash) : std::nullopt;
+}
+
+Error unreadable(const std::string& path) {
+  return {ErrorKind::Invalid, "read the agent " + path,
+          "no such file or not readable; `make build` leaves kindlb-agent next to kindlb"};
+}
+
+/// It becomes a line of a Dockerfile, so it must be one word.
+bool is_one_word(const std::string& reference) {
+  return !reference.empty() && reference.find_first_of(" \t\r\n\\") == std::string::npos;
+}
+
+Result<docker::Image> find_base(docker::Engine& engine, const std::string& reference,
+                                const docker::Progress& progress, const std::stop_token& stop) {
+  auto found = engine.inspect_image(reference);
+  if (found || found.error().kind != ErrorKind::NotFound) return found;
+  const auto pulled = engine.pull_image(reference, progress, stop);
+  if (pulled) return engine.inspect_image(reference);
+  if (pulled.error().kind == ErrorKind::Cancelled) return pulled.error();
+  return Error{pulled.error().kind, "get the Envoy image " + reference,
+               pulled.error().detail +
+                   "; make one with `make envoy-image`, or name one you have with --envoy-image"};
+}
+
+Result<std::string> context_of(const std::string& envoy_image, const std::string& agent_path) {
+  std::ifstream in(agent_path, std::ios::binary);
+  std::string agent(std::istreambuf_iterator<char>(in), {});
+  if (!in || agent.empty()) return unreadable(agent_path);
+  return docker::write_tar({{"Dockerfile", dockerfile(envoy_image)},
+                            {"kindlb-agent", std::move(agent), 0755},
+                            {"bootstrap.json", bootstrap_text()}});
+}
+
+}  // namespace
+
+std::string image_reference(const std::string& hash) {
+  return std::string(kRepository) + hash;
+}
+
+std::string image_hash(const std::string& reference) {
+  return reference.starts_with(kRepository) ? reference.substr(kRepository.size()) : "";
+}
+
+std::string dockerfile(const std::string& envoy_image) {
+  // WORKDIR makes the volume's mount point without needing a shell in the base image.
+  return "FROM " + envoy_image + "\nUSER 0\nCOPY kindlb-agent " + kAgentPath +
+         "\nCOPY bootstrap.json " + kBootstrapFile + "\nWORKDIR " + kStateDir +
+         "\nWORKDIR /\nENTRYPOINT [\"" + kAgentPath + "\"]\nCMD []\n";
+}
+
+Result<std::string> ensure_proxy_image(docker::Engine& engine, const std::string& envoy_image,
+                                       const std::string& agent_binary_path,
+                                       const docker::Progress& progress, std::stop_token stop) {
+  if (!is_one_word(envoy_image))
+    return Error{ErrorKind::Invalid, "use the Envoy image " + envoy_image,
+                 "not an image reference"};
+  const auto agent = hash_file(agent_binary_path);
+  if (!agent) return unreadable(agent_binary_path);
+  const auto base = find_base(engine, envoy_image, progress, stop);
+  if (!base) return base.error();
+
+  core::Hasher hasher;
+  hasher.add(base->id).add(*agent).add(bootstrap_text()).add(dockerfile(envoy_image));
+  const auto reference = image_reference(hasher.text());
+  const auto found = engine.inspect_image(reference);
+  if (found) return reference;
+  if (found.error().kind != ErrorKind::NotFound) return found.error();
+
+  const auto context = context_of(envoy_image, agent_binary_path);
+  if (!context) return context.error();
+  const auto built =
+      engine.build_image(reference, *context, {{kProxyLabel, "1"}}, progress, std::move(stop));
+  if (!built) return built.error();
+  return reference;
+}
+
+}  // namespace kindlb::proxy

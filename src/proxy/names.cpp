@@ -1,0 +1,69 @@
+// Builders of names and their inverse parsers.
+#include "kindlb/core/hash.hpp"
+#include "kindlb/proxy/containers.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace kindlb::proxy {
+
+namespace {
+
+constexpr std::string_view kPrefix = "kindlb-";
+constexpr std::string_view kWarmPrefix = "kindlb-warm-";
+constexpr std::size_t kTagSize = 8;
+constexpr std::size_t kMaxName = 128;
+
+bool is_tag(std::string_view text) {
+  return text.size() == kTagSize &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// What the engine accepts in a name.
+char safe(char c) {
+  const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return plain || c == '.' || c == '-' || c == '_' ? c : '_';
+}
+
+}  // namespace
+
+std::string warm_name(const std::string& tag) {
+  return std::string(kWarmPrefix) + tag;
+}
+
+std::string service_tag(const std::string& service_uid) {
+  return core::hex(core::fnv1a(service_uid), kTagSize);
+}
+
+std::string claimed_name(const core::ServiceKey& owner, const std::string& service_uid) {
+  auto middle = owner.cluster + "-" + owner.ns + "-" + owner.name;
+  std::ranges::transform(middle, middle.begin(), safe);
+  middle.resize(std::min(middle.size(), kMaxName - kPrefix.size() - kTagSize - 1));
+  return std::string(kPrefix) + middle + "-" + service_tag(service_uid);
+}
+
+std::optional<ProxyName> parse_name(const std::string& name) {
+  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kTagSize + 2)
+    return std::nullopt;
+  const auto tag = name.substr(name.size() - kTagSize);
+  if (!is_tag(tag) || name[name.size() - kTagSize - 1] != '-') return std::nullopt;
+  return ProxyName{name == warm_name(tag) ? Role::Warm : Role::Claimed, tag};
+}
+
+std::string volume_name(const std::string& tag) {
+  return std::string(kPrefix) + tag;
+}
+
+std::optional<std::string> parse_volume_name(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  auto tag = name.substr(kPrefix.size());
+  return is_tag(tag) ? std::optional(std::move(tag)) : std::nullopt;
+}
+
+std::string random_tag() {
+  std::random_device entropy;
+  const auto high = static_cast<std::uint64_t>(entropy());
+  return core::hex(high << 32U, kTagSize);
+}
+
+}  // namespace kindlb::proxy

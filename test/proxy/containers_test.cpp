@@ -1,0 +1,185 @@
+#include "kindlb/proxy/containers.hpp"
+
+#include "support/fake_docker.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace {
+
+using namespace kindlb;
+using core::ErrorKind;
+using testing::FakeEngine;
+
+proxy::CreateOptions options() {
+  return {.image = "kindlb-proxy:beef", .network = "kind", .uid = 200'007, .tag = "0123abcd"};
+}
+
+struct World {
+  World() {
+    engine.add_image("kindlb-proxy:beef");
+    engine.add_network({.name = "kind"});
+  }
+  bool nothing_left() {
+    return engine.list_containers({})->empty() && engine.list_volumes({})->empty();
+  }
+  FakeEngine engine;
+};
+
+}  // namespace
+
+TEST_CASE("a proxy container has no more rights than it needs") {
+  const auto spec = proxy::container_spec(options());
+  CHECK(spec.capabilities_drop == std::vector<std::string>{"ALL"});
+  CHECK(spec.capabilities_add ==
+        std::vector<std::string>{"NET_ADMIN", "SETUID", "SETGID", "CHOWN", "KILL"});
+  CHECK(spec.no_new_privileges);
+  CHECK(spec.read_only_root);
+  CHECK(spec.memory_bytes == 256 * 1024 * 1024);
+  CHECK(spec.pids_limit == 64);
+  CHECK(spec.environment == std::vector<std::string>{"KINDLB_ENVOY_UID=200007"});
+  CHECK(spec.sysctls.at("net.ipv4.ip_unprivileged_port_start") == "0");
+  REQUIRE(spec.volumes.size() == 1);
+  CHECK(spec.volumes[0].volume == "kindlb-0123abcd");
+  CHECK(spec.volumes[0].path == proxy::kStateDir);
+}
+
+TEST_CASE("IPv6 sysctls are set only where the network has IPv6") {
+  auto wish = options();
+  const auto has_v6 = [](const docker::ContainerSpec& spec) {
+    return std::ranges::any_of(spec.sysctls,
+                               [](const auto& s) { return s.first.starts_with("net.ipv6"); });
+  };
+  CHECK_FALSE(has_v6(proxy::container_spec(wish)));
+  wish.ipv6 = true;
+  CHECK(has_v6(proxy::container_spec(wish)));
+}
+
+TEST_CASE("labels give back what they were made from") {
+  const auto spec = proxy::container_spec(options());
+  const auto parsed = proxy::parse_proxy({.id = "x",
+                                          .name = spec.name,
+                                          .state = docker::ContainerState::Exited,
+                                          .labels = spec.labels});
+  REQUIRE(parsed);
+  CHECK(parsed->id == "x");
+  CHECK(parsed->role == proxy::ProxyName{proxy::Role::Warm, "0123abcd"});
+  CHECK(parsed->state == docker::ContainerState::Exited);
+  CHECK(parsed->network == "kind");
+  CHECK(parsed->uid == 200'007);
+  CHECK(parsed->agent == "beef");
+  CHECK(parsed->volume == "kindlb-0123abcd");
+}
+
+TEST_CASE("containers of others are not ours, and bad labels are no surprise") {
+  CHECK_FALSE(proxy::parse_proxy({.id = "x", .name = "kindlb-warm-0123abcd"}));
+  CHECK_FALSE(proxy::parse_proxy({.id = "x", .labels = {{proxy::kProxyLabel, "2"}}}));
+  for (const char* uid : {"", "x", "1x", "-1", "99999999999"}) {
+    SUBCASE(uid) {
+      const auto parsed = proxy::parse_proxy(
+          {.id = "x", .labels = {{proxy::kProxyLabel, "1"}, {proxy::kUidLabel, uid}}});
+      REQUIRE(parsed);
+      CHECK(parsed->uid == 0);
+      CHECK_FALSE(parsed->role);
+    }
+  }
+}
+
+TEST_CASE("the smallest free uid is chosen") {
+  struct Case {
+    const char* name;
+    std::set<std::uint32_t> in_use;
+    std::uint32_t want;
+  };
+  const Case cases[] = {
+      {"none in use", {}, 200'000},
+      {"foreign ones do not matter", {0, 101, 199'999}, 200'000},
+      {"the next", {200'000, 200'001}, 200'002},
+      {"a gap", {200'000, 200'002, 200'003}, 200'001},
+      {"the first is free", {200'001}, 200'000},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      CHECK(proxy::choose_uid(c.in_use) == c.want);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(World, "a created proxy runs, is listed, and goes without a trace") {
+  const auto made = proxy::create_proxy(engine, options());
+  REQUIRE(made.ok());
+  CHECK(made->state == docker::ContainerState::Running);
+  const auto listed = proxy::list_proxies(engine);
+  REQUIRE(listed->size() == 1);
+  CHECK(listed->at(0).id == made->id);
+  CHECK(listed->at(0).uid == 200'007);
+  CHECK(engine.container(made->id)->state == docker::ContainerState::Running);
+  CHECK(engine.list_volumes({"kindlb.dev/proxy=1"})->size() == 1);
+  CHECK(proxy::remove_proxy(engine, *made).ok());
+  CHECK(nothing_left());
+}
+
+TEST_CASE_FIXTURE(World, "a failure anywhere leaves nothing behind") {
+  for (const char* operation : {"create_volume", "create_container", "start_container"}) {
+    SUBCASE(operation) {
+      engine.fail_next(operation, {ErrorKind::Unavailable, operation, "no"});
+      const auto made = proxy::create_proxy(engine, options());
+      REQUIRE_FALSE(made.ok());
+      CHECK(made.error().operation == operation);
+      CHECK(nothing_left());
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(World, "removing what is gone succeeds, and an engine that fails is heard") {
+  const auto made = *proxy::create_proxy(engine, options());
+  engine.fail_next("remove_container", {ErrorKind::Unavailable, "remove_container", "no"});
+  CHECK(proxy::remove_proxy(engine, made).error().kind == ErrorKind::Unavailable);
+  engine.vanish(made.id);
+  CHECK(proxy::remove_proxy(engine, made).ok());
+  CHECK(proxy::remove_proxy(engine, made).ok());
+  CHECK(nothing_left());
+}
+
+TEST_CASE_FIXTURE(World, "a volume we did not name is never removed") {
+  REQUIRE(engine.create_volume({.name = "precious", .labels = {}}).ok());
+  const auto id = engine.add_container(
+      {.name = "x", .image = "kindlb-proxy:beef", .labels = {{proxy::kProxyLabel, "1"}}});
+  CHECK(proxy::remove_proxy(engine, {.id = id, .volume = "precious"}).ok());
+  CHECK(engine.list_volumes({})->size() == 1);
+}
+
+TEST_CASE_FIXTURE(World, "a stopped proxy is started again") {
+  const auto made = *proxy::create_proxy(engine, options());
+  engine.die(made.id);
+  CHECK(proxy::list_proxies(engine)->at(0).state == docker::ContainerState::Exited);
+  CHECK(proxy::start_proxy(engine, made).ok());
+  CHECK(engine.container(made.id)->state == docker::ContainerState::Running);
+}
+
+TEST_CASE_FIXTURE(World, "the agent's state is read, or refused when it is none") {
+  const auto made = *proxy::create_proxy(engine, options());
+  CHECK(proxy::read_state(engine, made.id).error().kind == ErrorKind::NotFound);
+  engine.set_file(made.id, proxy::kStateFile, "{]");
+  CHECK(proxy::read_state(engine, made.id).error().kind == ErrorKind::Protocol);
+  const proxy::AgentState state{.agent = "1",
+                                .envoy = proxy::EnvoyState::Live,
+                                .units = {{.unit = "u", .owner = "kind/default/web"}}};
+  engine.set_file(made.id, proxy::kStateFile, proxy::encode_state(state));
+  const auto read = proxy::read_state(engine, made.id);
+  REQUIRE(read.ok());
+  CHECK(read->envoy == proxy::EnvoyState::Live);
+  CHECK(read->units == state.units);
+}
+
+TEST_CASE_FIXTURE(World, "the agent is reached by its own connect command") {
+  const auto made = *proxy::create_proxy(engine, options());
+  std::vector<std::string> ran;
+  engine.on_exec([&](const docker::Container&, const FakeEngine::Strings& command) {
+    ran = command;
+    return core::Result<docker::ExecStream>(core::Error{ErrorKind::Unavailable, "exec", "no"});
+  });
+  CHECK_FALSE(proxy::connect_agent(engine, made.id).ok());
+  CHECK(ran == std::vector<std::string>{proxy::kAgentPath, "connect"});
+}
