@@ -41,7 +41,7 @@ as_root() {
   elif have sudo; then
     sudo "$@"
   else
-    die "'$1' needs root: run this again as root, or install sudo"
+    die "this step needs root (for '$1'): run it again as root, or install sudo"
   fi
 }
 
@@ -53,11 +53,17 @@ missing_packages() {
   done
 }
 
+apt() { # apt ARGUMENT...: quiet unless it fails
+  local log
+  if ! log=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" 2>&1); then
+    grep -E '^[EW]:' <<<"$log" >&2
+    die "apt-get $1 failed: see above; check the network and /etc/apt"
+  fi
+}
+
 apt_install() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update >&2 ||
-    die "apt-get update failed: check the network and /etc/apt, then run this again"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "$@" >&2 ||
-    die "apt-get could not install: $*"
+  apt update
+  apt install -y --no-install-recommends "$@"
 }
 
 # require_packages NAME...: install what is missing; silent when nothing is.

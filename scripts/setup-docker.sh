@@ -42,7 +42,7 @@ remove_stale_pid_file() { # remove_stale_pid_file FILE NAME
   as_root rm -f "$1"
 }
 
-wait_until_it_answers() { # wait_until_it_answers WHAT-TO-DO-OTHERWISE...
+wait_until_it_answers() {
   local i
   for ((i = 0; i < START_SECONDS * 5; i++)); do
     engine_answers && return
@@ -65,7 +65,7 @@ start_by_systemd() {
 # The daemon's own words say best why it cannot run here (a kernel module, cgroups, a missing capability).
 report_failure() { # report_failure FIRST-LINE
   say "the daemon's last words ($LOG):"
-  as_root tail -n "+$1" "$LOG" | grep -E 'level=(warning|error|fatal)|^failed|panic' | tail -n 12 >&2 || true
+  as_root tail -n "+$1" "$LOG" | grep -v 'level=\(info\|debug\)' | tail -n 12 >&2 || true
   die "dockerd does not come up on this machine: fix what it says, or point DOCKER_HOST at another engine"
 }
 
@@ -73,7 +73,8 @@ start_by_hand() {
   local first_line
   remove_stale_pid_file "$PID_FILE" dockerd
   remove_stale_pid_file "$CONTAINERD_PID_FILE" containerd
-  first_line=$(($(as_root cat "$LOG" 2>/dev/null | wc -l) + 1))
+  as_root touch "$LOG"
+  first_line=$(($(as_root cat "$LOG" | wc -l) + 1))
   # shellcheck disable=SC2016  # $0 and $1 are the inner shell's
   as_root env PATH="$DAEMON_PATH" sh -c 'setsid nohup "$0" >>"$1" 2>&1 </dev/null &' "$(dockerd_path)" "$LOG"
   wait_until_it_answers || report_failure "$first_line"
