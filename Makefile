@@ -21,7 +21,7 @@ build: ## Build the release: bin/kindlb and bin/kindlb-agent
 version: build ## Say which version was built
 	@bin/kindlb version
 
-cleanup: build ## Remove every container, volume and image that kindlb made (asks first; ARGS=--yes does not)
+cleanup: build ## Remove what kindlb made: proxies, volumes, images, marks on Services (asks first; ARGS=--yes does not)
 	@bin/kindlb cleanup $(ARGS)
 
 ##@ Work on it
