@@ -54,6 +54,7 @@ struct Unit {
 // kindlb -> agent --------------------------------------------------------------------------------
 
 /// Check that these addresses are free, so that the Apply that follows need not wait for it.
+/// Answered by Applied (without a unit) or Rejected/Address.
 struct Prepare {
   std::uint64_t id = 0;
   std::vector<core::Cidr> addresses;

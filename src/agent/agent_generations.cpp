@@ -1,0 +1,267 @@
+// The agent's generations: what Envoy is told, and what comes of it.
+#include "kindlb/agent/agent.hpp"
+#include "kindlb/agent/log.hpp"
+
+#include <algorithm>
+
+namespace kindlb::agent {
+
+using proxy::EnvoyState;
+using proxy::RejectStage;
+
+namespace {
+
+constexpr std::chrono::seconds kConfirmLimit{10};
+/// Withdrawing must not hold up others for long.
+constexpr std::chrono::seconds kRestoreLimit{2};
+
+std::string serving_line(const proxy::Unit& unit) {
+  std::string addresses;
+  for (const auto& address : unit.addresses)
+    addresses += (addresses.empty() ? "" : ", ") + address.address.text();
+  const auto ports = unit.listeners.size();
+  return "serving " + unit.owner + " at " + addresses + " (" + std::to_string(ports) +
+         (ports == 1 ? " listener)" : " listeners)");
+}
+
+}  // namespace
+
+/// Gives Envoy the next generation if it is free and there is something to tell.
+void Agent::pump() {
+  if (transaction_ || stopping_) return;
+  if (envoy_ != EnvoyState::Live) {
+    // Nobody to ask: taking away needs no consent. What is to be served waits for Envoy.
+    std::vector<std::uint64_t> releases;
+    for (const auto& [key, job] : jobs_)
+      if (job.is_release) releases.push_back(key);
+    for (const auto key : releases) commit_release(jobs_.at(key));
+    if (!releases.empty() && unchecked_ == 0) write_generation(held_content({}));
+    return;
+  }
+  if (const auto batch = next_batch(); !batch.empty()) begin(batch);
+}
+
+std::vector<std::uint64_t> Agent::next_batch() {
+  std::vector<std::uint64_t> batch;
+  for (const auto& [key, job] : jobs_) {
+    if (job.stage != Job::Stage::Queued) continue;
+    if (job.alone && !batch.empty()) continue;
+    batch.push_back(key);
+    if (job.alone) break;
+  }
+  return batch;
+}
+
+/// What the held units want, without those the jobs replace.
+XdsContent Agent::held_content(const std::vector<std::uint64_t>& except) const {
+  XdsContent content;
+  for (const auto& [name, held] : held_) {
+    const bool replaced = std::any_of(except.begin(), except.end(), [&](std::uint64_t key) {
+      return jobs_.at(key).unit.unit == name;
+    });
+    std::string clash;
+    if (!replaced && !held.withheld && !add_unit(content, held.unit, clash))
+      log(held.unit.owner + ": " + clash + " belongs to another unit");
+  }
+  return content;
+}
+
+void Agent::begin(const std::vector<std::uint64_t>& batch) {
+  XdsContent content = held_content(batch);
+  std::vector<std::uint64_t> jobs;
+  for (const auto key : batch) {
+    auto& job = jobs_.at(key);
+    auto with_job = content;
+    std::string clash;
+    if (!job.is_release && !add_unit(with_job, job.unit, clash)) {
+      reject(job, RejectStage::Invalid, clash + " belongs to another unit");
+      end_job(key);
+      continue;
+    }
+    content = std::move(with_job);
+    job.stage = Job::Stage::Applying;
+    jobs.push_back(key);
+  }
+  supervisor_.drain_log();
+  supervisor_.envoy_log().mark();
+  const bool changed = content != history_.content();
+  if (changed && !write_generation(content)) {
+    for (const auto key : jobs) {
+      reject(jobs_.at(key), RejectStage::Down, "cannot write Envoy's configuration");
+      end_job(key);
+    }
+    return sync_network();
+  }
+  confirm(std::move(jobs), changed);
+}
+
+bool Agent::write_generation(const XdsContent& content) {
+  if (content == history_.content()) return true;
+  const auto next = history_.generation() + 1;
+  auto history = history_;
+  history.record(content, next);
+  if (const auto written = files_.write(next, compose_files(history)); !written) {
+    log(written.error().text());
+    return false;
+  }
+  history_ = std::move(history);
+  return true;
+}
+
+void Agent::confirm(std::vector<std::uint64_t> jobs, bool changed) {
+  std::vector<proxy::Unit> units;
+  for (const auto key : jobs)
+    if (!jobs_.at(key).is_release) units.push_back(jobs_.at(key).unit);
+  // Without a change nothing new will happen: any former decision counts.
+  const auto before = changed ? confirmer_.latest() : AdminStats();
+  const auto limit = jobs.empty() ? kRestoreLimit : kConfirmLimit;
+  transaction_ = Transaction{.jobs = std::move(jobs)};
+  transaction_->deadline = loop_.after(limit, [this] { transaction_late(); });
+  confirmer_.start(std::move(units), before,
+                   [this](const auto& judgements, bool final) { judged(judgements, final); });
+}
+
+/// What Envoy has taken is served at once, although others of the generation are still warming.
+void Agent::judged(const Confirmer::Judgements& judgements, bool final) {
+  if (final) return confirmed(judgements);
+  if (transaction_->is_start) return;
+  std::erase_if(transaction_->jobs, [&](std::uint64_t key) {
+    auto& job = jobs_.at(key);
+    const auto found = judgements.find(job.unit.unit);
+    if (found == judgements.end() || found->second.kind != Judgement::Kind::Acknowledged)
+      return false;
+    commit(job);
+    return true;
+  });
+  write_state();
+}
+
+void Agent::confirmed(const Confirmer::Judgements& judgements) {
+  const auto transaction = *transaction_;
+  transaction_.reset();
+  loop_.cancel(transaction.deadline);
+  supervisor_.drain_log();
+  files_.prune(history_.generation());
+  if (transaction.is_start) {
+    envoy_live(judgements);
+    return pump();
+  }
+  const bool refused = std::any_of(judgements.begin(), judgements.end(), [](const auto& entry) {
+    return entry.second.kind != Judgement::Kind::Acknowledged;
+  });
+  if (refused && transaction.jobs.size() > 1) {
+    split(transaction.jobs);
+  } else {
+    for (const auto key : transaction.jobs) settle(jobs_.at(key), judgements);
+    if (!transaction.jobs.empty()) write_state();
+  }
+  if (refused) restore();
+  pump();
+}
+
+/// Envoy refused something of a shared generation: each is tried again by itself.
+void Agent::split(const std::vector<std::uint64_t>& jobs) {
+  for (const auto key : jobs) {
+    auto& job = jobs_.at(key);
+    job.stage = Job::Stage::Queued;
+    job.alone = true;
+    if (job.answered) end_job(key);
+  }
+}
+
+void Agent::settle(Job& job, const Confirmer::Judgements& judgements) {
+  if (job.is_release) return commit_release(job);
+  const auto found = judgements.find(job.unit.unit);
+  const auto judgement = found == judgements.end() ? Judgement() : found->second;
+  if (judgement.kind == Judgement::Kind::Acknowledged) return commit(job);
+  auto text = judgement.text;
+  if (text.empty()) text = supervisor_.envoy_log().reason_for(job.unit);
+  if (text.empty()) text = "Envoy refused the configuration without a reason";
+  reject(job, RejectStage::Envoy, text);
+  end_job(job.key);
+  sync_network();
+}
+
+void Agent::commit(Job& job) {
+  auto& held = held_[job.unit.unit];
+  const bool same_resources =
+      held.unit.listeners == job.unit.listeners && held.unit.addresses == job.unit.addresses;
+  held = {.unit = job.unit, .acknowledged = true};
+  if (!same_resources) log(serving_line(job.unit));
+  if (const auto saved = store_.save(job.unit); !saved) log(saved.error().text());
+  loop_.cancel(job.deadline);
+  job.stage = Job::Stage::Probing;
+  const auto key = job.key;
+  sync_network();
+  if (job.answered) return end_job(key);
+  probes_changed(key);
+}
+
+void Agent::commit_release(Job& job) {
+  const auto found = held_.find(job.unit.unit);
+  if (found != held_.end()) {
+    log("released " + found->second.unit.owner);
+    held_.erase(found);
+  }
+  store_.remove(job.unit.unit);
+  answer_applied(job);
+  end_job(job.key);
+  sync_network();
+  write_state();
+}
+
+/// Puts back what the held units want, as a generation of its own.
+void Agent::restore() {
+  if (transaction_) return;
+  const auto content = held_content({});
+  if (content == history_.content() || !write_generation(content)) return;
+  confirm({}, true);
+}
+
+void Agent::transaction_late() {
+  if (!transaction_) return;
+  if (transaction_->is_start && !confirmer_.latest().live) {
+    log("Envoy is not ready yet");
+    transaction_->deadline = loop_.after(kConfirmLimit, [this] { transaction_late(); });
+    return;
+  }
+  const auto judgements = confirmer_.judgements();
+  confirmer_.stop();
+  if (transaction_->is_start || transaction_->jobs.empty()) return confirmed(judgements);
+  const auto transaction = *transaction_;
+  transaction_.reset();
+  loop_.cancel(transaction.deadline);
+  for (const auto key : transaction.jobs) {
+    auto& job = jobs_.at(key);
+    if (job.is_release) {
+      commit_release(job);
+      continue;
+    }
+    reject(job, RejectStage::Down, "Envoy did not decide in time");
+    end_job(key);
+  }
+  sync_network();
+  restore();
+  pump();
+}
+
+void Agent::envoy_live(const Confirmer::Judgements& judgements) {
+  envoy_ = EnvoyState::Live;
+  for (auto& [name, held] : held_) {
+    const auto found = judgements.find(name);
+    held.acknowledged =
+        found != judgements.end() && found->second.kind == Judgement::Kind::Acknowledged;
+    if (held.acknowledged)
+      log(serving_line(held.unit));
+    else if (!held.withheld)
+      log("not serving " + held.unit.owner + ": " +
+          (found != judgements.end() && !found->second.text.empty()
+               ? found->second.text
+               : supervisor_.envoy_log().reason_for(held.unit)));
+  }
+  if (held_.empty()) log("Envoy is ready");
+  write_state();
+  tell_status("ready");
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,123 @@
+// The agent's jobs: one per Apply or Release under way.
+#include "kindlb/agent/agent.hpp"
+#include "kindlb/agent/log.hpp"
+
+namespace kindlb::agent {
+
+using proxy::RejectStage;
+
+namespace {
+constexpr std::chrono::seconds kJobLimit{10};
+}  // namespace
+
+Agent::Job& Agent::add_job(ClientId client, std::uint64_t id, proxy::Unit unit) {
+  const auto key = ++last_job_;
+  auto& job = jobs_[key];
+  job.key = key;
+  job.client = client;
+  job.id = id;
+  job.unit = std::move(unit);
+  job.deadline = loop_.after(kJobLimit, [this, key] { out_of_time(key); });
+  return job;
+}
+
+void Agent::supersede(const std::string& unit) {
+  std::vector<std::uint64_t> over;
+  for (auto& [key, job] : jobs_) {
+    if (job.unit.unit != unit) continue;
+    if (job.is_release)
+      answer_applied(job);  // what follows replaces the content anyway
+    else
+      reject(job, RejectStage::Superseded, "a newer message for this unit came in");
+    if (job.stage != Job::Stage::Applying) over.push_back(key);
+  }
+  for (const auto key : over) end_job(key);
+}
+
+void Agent::end_job(std::uint64_t key) {
+  const auto found = jobs_.find(key);
+  if (found == jobs_.end()) return;
+  loop_.cancel(found->second.deadline);
+  jobs_.erase(found);
+}
+
+void Agent::address_checked(std::uint64_t key, const std::string& problem) {
+  const auto found = jobs_.find(key);
+  if (found == jobs_.end()) return;  // superseded meanwhile
+  auto& job = found->second;
+  if (!problem.empty()) {
+    reject(job, RejectStage::Address, problem);
+    return end_job(key);
+  }
+  job.stage = Job::Stage::Announcing;
+  const auto wish = network_wish();
+  const auto failed = [&](RejectStage stage, const core::Error& error) {
+    reject(job, stage, error.operation + ": " + error.detail);
+    end_job(key);
+    sync_network();
+  };
+  const auto addresses = network_.add_addresses(wish);
+  if (!addresses) return failed(RejectStage::Address, addresses.error());
+  const auto routes = network_.add_routes(wish);
+  if (!routes) return failed(RejectStage::Route, routes.error());
+  loop_.after({}, [this] { network_ready(); });
+}
+
+/// For all jobs whose addresses came in this turn of the loop together: an announcement drops
+/// packets that wait for a neighbour's answer, so none may follow the first probe.
+void Agent::network_ready() {
+  if (network_.announce()) checks_.restart();
+  for (auto& [key, job] : jobs_) {
+    if (job.stage != Job::Stage::Announcing) continue;
+    job.stage = Job::Stage::Queued;
+    begin_probing(job);
+  }
+  pump();
+}
+
+/// At once, while Envoy is still being told: an answer needs both.
+void Agent::begin_probing(Job& job) {
+  job.probing = std::make_unique<Probing>(loop_, job.probes, job.probe_timeout,
+                                          [this, key = job.key] { probes_changed(key); });
+}
+
+void Agent::probes_changed(std::uint64_t key) {
+  const auto found = jobs_.find(key);
+  if (found == jobs_.end()) return;
+  auto& job = found->second;
+  if (job.stage != Job::Stage::Probing || !job.probing || !job.probing->is_finished()) return;
+  answer_applied(job);
+  end_job(key);
+}
+
+/// Before Envoy's word; a job that waits for probes has no deadline but theirs.
+void Agent::out_of_time(std::uint64_t key) {
+  auto& job = jobs_.at(key);
+  const bool applying = job.stage == Job::Stage::Applying;
+  if (job.is_release && !applying) return commit_release(job);
+  reject(job, RejectStage::Down, applying ? "Envoy did not decide in time" : "Envoy does not run");
+  if (applying) return transaction_late();
+  end_job(key);
+  sync_network();
+}
+
+NetworkWish Agent::network_wish() const {
+  NetworkWish wish;
+  for (const auto& [name, held] : held_)
+    if (!held.withheld) wish.want(held.unit.addresses, held.unit.routes);
+  for (const auto& [key, job] : jobs_)
+    if (job.stage == Job::Stage::Announcing || job.stage == Job::Stage::Queued ||
+        job.stage == Job::Stage::Applying)
+      wish.want(job.unit.addresses, job.unit.routes);
+  return wish;
+}
+
+void Agent::sync_network() {
+  const auto wish = network_wish();
+  network_.remove_unwanted(wish);
+  if (const auto added = network_.add_addresses(wish); !added) log(added.error().text());
+  if (const auto added = network_.add_routes(wish); !added) log(added.error().text());
+  network_.announce();
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,19 @@
+#include "kindlb/agent/backoff.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace kindlb::agent {
+namespace {
+using std::chrono::milliseconds;
+// The first restart is immediate: a crash must cost less than a second of service.
+constexpr std::array kDelays{milliseconds(0), milliseconds(100), milliseconds(500),
+                             milliseconds(2'000), milliseconds(5'000)};
+}  // namespace
+
+Backoff::Duration Backoff::next(Duration lived) {
+  if (lived >= kStable) attempt_ = 0;
+  return kDelays[std::min(attempt_++, kDelays.size() - 1)];
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,64 @@
+#include "kindlb/agent/control.hpp"
+#include "kindlb/agent/log.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace kindlb::agent {
+namespace {
+
+Fd connect_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return {};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+    socket.reset();
+  return socket;
+}
+
+/// Moves what is there; false at the end or on an error.
+bool copy(int from, int to, std::vector<char>& buffer) {
+  const auto size = ::read(from, buffer.data(), buffer.size());
+  if (size < 0 && errno == EINTR) return true;
+  if (size <= 0) return false;
+  std::string_view rest(buffer.data(), static_cast<std::size_t>(size));
+  while (!rest.empty()) {
+    const auto written = ::write(to, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+int bridge(const std::string& path) {
+  const Fd agent = connect_to(path);
+  if (!agent) {
+    log("cannot reach the agent at " + path + ": " + std::strerror(errno));
+    return 1;
+  }
+  std::vector<char> buffer(65536);
+  pollfd polled[2] = {{STDIN_FILENO, POLLIN, 0}, {agent.get(), POLLIN, 0}};
+  while (::poll(polled, 2, -1) >= 0 || errno == EINTR) {
+    if (polled[1].revents != 0 && !copy(agent.get(), STDOUT_FILENO, buffer)) return 0;
+    if (polled[0].revents != 0 && !copy(STDIN_FILENO, agent.get(), buffer)) {
+      // Nothing more to say; the agent closes its side once it has answered what it can at once.
+      ::shutdown(agent.get(), SHUT_WR);
+      polled[0].fd = -1;
+      polled[0].revents = 0;
+    }
+  }
+  return 0;
+}
+
+}  // namespace kindlb::agent

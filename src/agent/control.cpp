@@ -1,0 +1,119 @@
+#include "kindlb/agent/control.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace kindlb::agent {
+namespace {
+
+constexpr std::size_t kMaxClients = 16;
+constexpr std::size_t kMaxUnsent = std::size_t{32} << 20U;
+
+core::Error failure(const std::string& operation) {
+  return {core::ErrorKind::Unavailable, operation, std::strerror(errno)};
+}
+
+}  // namespace
+
+Control::~Control() {
+  for (const auto& [id, client] : clients_) loop_.forget(client.socket.get());
+  if (listener_) loop_.forget(listener_.get());
+}
+
+core::Result<void> Control::listen(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path))
+    return core::Error{core::ErrorKind::Invalid, "listen at " + path, "name too long"};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  ::unlink(path.c_str());
+  const mode_t former = ::umask(0177);  // never more than 0600, not even for a moment
+  const int bound =
+      ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  ::umask(former);
+  if (bound != 0 || ::listen(listener_.get(), 16) != 0) return failure("listen at " + path);
+  loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
+  return {};
+}
+
+void Control::accept() {
+  Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!socket || clients_.size() >= kMaxClients) return;
+  const auto id = ++last_client_;
+  auto& client = clients_[id];
+  client.socket = std::move(socket);
+  watch(id, client);
+  events_.connected(id);
+}
+
+void Control::watch(ClientId id, Client& client) {
+  const auto events = static_cast<short>(client.unsent.empty() ? POLLIN : POLLIN | POLLOUT);
+  loop_.watch(client.socket.get(), events, [this, id](short revents) { ready(id, revents); });
+}
+
+void Control::ready(ClientId id, short revents) {
+  auto found = clients_.find(id);
+  if (found != clients_.end() && (revents & POLLOUT) != 0) flush(id, found->second);
+  found = clients_.find(id);
+  if (found != clients_.end() && (revents & ~POLLOUT) != 0) receive(id, found->second);
+}
+
+void Control::receive(ClientId id, Client& client) {
+  std::vector<char> buffer(65536);
+  const auto size = ::recv(client.socket.get(), buffer.data(), buffer.size(), 0);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0) return drop(id);
+  if (client.closing) return;
+  std::vector<std::string> lines;  // collected first: a line's answer may end the client
+  const bool fits = client.splitter.feed({buffer.data(), static_cast<std::size_t>(size)},
+                                         [&](std::string_view line) {
+                                           lines.emplace_back(line);
+                                           return true;
+                                         });
+  for (const auto& line : lines) events_.line(id, line);
+  if (fits) return;
+  if (const auto still = clients_.find(id); still != clients_.end()) still->second.closing = true;
+  events_.overflowed(id);
+}
+
+void Control::send(ClientId id, const proxy::Message& message) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  found->second.unsent += proxy::encode(message);
+  flush(id, found->second);
+}
+
+void Control::send_to_all(const proxy::Message& message) {
+  std::vector<ClientId> ids;
+  for (const auto& [id, client] : clients_) ids.push_back(id);
+  for (const auto id : ids) send(id, message);
+}
+
+void Control::flush(ClientId id, Client& client) {
+  const auto sent =
+      ::send(client.socket.get(), client.unsent.data(), client.unsent.size(), MSG_NOSIGNAL);
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) return drop(id);
+  if (sent > 0) client.unsent.erase(0, static_cast<std::size_t>(sent));
+  // Whoever does not read is no use to anybody, and the agent's memory is limited.
+  if (client.unsent.size() > kMaxUnsent || (client.closing && client.unsent.empty()))
+    return drop(id);
+  watch(id, client);
+}
+
+void Control::drop(ClientId id) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  loop_.forget(found->second.socket.get());
+  clients_.erase(found);
+}
+
+}  // namespace kindlb::agent

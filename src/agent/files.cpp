@@ -1,0 +1,160 @@
+#include "kindlb/agent/files.hpp"
+
+#include "kindlb/agent/fd.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace kindlb::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorKind;
+
+constexpr mode_t kForEverybody = 0644;
+constexpr mode_t kForOwner = 0600;
+constexpr const char* kSuffix = ".json";
+
+Error failure(const char* verb, const fs::path& path) {
+  const auto kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::Unavailable;
+  return {kind, std::string(verb) + " " + path.string(), std::strerror(errno)};
+}
+
+core::Result<void> write_file(const fs::path& path, std::string_view text, mode_t mode) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  if (!file) return failure("create", path);
+  ::fchmod(file.get(), mode);  // whatever the umask
+  while (!text.empty()) {
+    const auto size = ::write(file.get(), text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return failure("write", path);
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return {};
+}
+
+std::vector<fs::path> entries_of(const fs::path& directory) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    out.push_back(at->path());
+  return out;
+}
+
+Generation generation_in(const std::string& name) {
+  Generation out = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, out);
+  return error == std::errc{} && stop == end ? out : 0;
+}
+
+}  // namespace
+
+core::Result<std::string> read_file(const fs::path& path, std::size_t limit) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return failure("open", path);
+  std::string out;
+  std::array<char, 65536> buffer{};
+  while (true) {
+    const auto size = ::read(file.get(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return failure("read", path);
+    if (size == 0) return out;
+    out.append(buffer.data(), static_cast<std::size_t>(size));
+    if (out.size() > limit) return Error{ErrorKind::TooLarge, "read " + path.string(), "too long"};
+  }
+}
+
+core::Result<void> replace_file(const fs::path& path, std::string_view text, mode_t mode) {
+  const fs::path temporary = path.string() + ".new";
+  if (auto written = write_file(temporary, text, mode); !written) return written;
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return failure("rename", temporary);
+  return {};
+}
+
+std::string UnitStore::file_name(const std::string& unit) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out;
+  for (const char c : unit) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    if (plain) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '_';
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out + kSuffix;
+}
+
+std::vector<proxy::Unit> UnitStore::load(std::vector<std::string>& problems) const {
+  std::vector<proxy::Unit> out;
+  for (const auto& path : entries_of(directory_)) {
+    if (path.extension() != kSuffix) continue;
+    const auto text = read_file(path, proxy::kMaxLine);
+    auto message = text ? proxy::decode(*text) : std::nullopt;
+    auto* apply = message ? std::get_if<proxy::Apply>(&*message) : nullptr;
+    if (apply == nullptr || file_name(apply->unit.unit) != path.filename() ||
+        !invalid_reason(apply->unit).empty())
+      problems.push_back(path.string() + " is damaged");
+    else
+      out.push_back(std::move(apply->unit));
+  }
+  return out;
+}
+
+core::Result<void> UnitStore::save(const proxy::Unit& unit) const {
+  std::error_code ignored;
+  fs::create_directories(directory_, ignored);
+  // The message's own form: one codec, and a person can read it.
+  proxy::Apply stored;
+  stored.unit = unit;
+  return replace_file(directory_ / file_name(unit.unit), proxy::encode(stored), kForOwner);
+}
+
+void UnitStore::remove(const std::string& unit) const {
+  ::unlink((directory_ / file_name(unit)).c_str());
+}
+
+Generation XdsFiles::current() const {
+  std::error_code error;
+  const auto target = fs::read_symlink(directory_ / "current", error);
+  return error ? 0 : generation_in(target.string());
+}
+
+core::Result<void> XdsFiles::write(Generation generation,
+                                   const std::map<std::string, std::string>& files) const {
+  const auto folder = directory_ / std::to_string(generation);
+  std::error_code error;
+  fs::remove_all(folder, error);
+  fs::create_directories(folder, error);
+  // Not by a rename: Envoy takes every rename in the watched directory for a new generation.
+  for (const auto& [name, text] : files)
+    if (auto written = write_file(folder / name, text, kForEverybody); !written) return written;
+  for (const auto& path : {directory_, folder}) ::chmod(path.c_str(), 0755);
+  const auto next = directory_ / ".next";
+  ::unlink(next.c_str());
+  if (::symlink(std::to_string(generation).c_str(), next.c_str()) != 0)
+    return failure("link", next);
+  if (::rename(next.c_str(), (directory_ / "current").c_str()) != 0) return failure("rename", next);
+  return {};
+}
+
+void XdsFiles::prune(Generation oldest) const {
+  std::error_code error;
+  for (const auto& path : entries_of(directory_)) {
+    const auto generation = generation_in(path.filename().string());
+    if (generation != 0 && generation < oldest) fs::remove_all(path, error);
+  }
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,77 @@
+#include "kindlb/agent/loop.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace kindlb::agent {
+
+void Loop::watch(int fd, short events, Ready ready) {
+  watches_[fd] = {events, ++serial_, std::move(ready)};
+}
+
+void Loop::forget(int fd) {
+  watches_.erase(fd);
+}
+
+Loop::TimerId Loop::after(Clock::duration delay, Action action) {
+  const auto due = Clock::now() + delay;
+  const auto id = ++last_timer_;
+  timers_.emplace(std::pair{due, id}, std::move(action));
+  due_.emplace(id, due);
+  return id;
+}
+
+void Loop::cancel(TimerId timer) {
+  const auto found = due_.find(timer);
+  if (found == due_.end()) return;
+  timers_.erase({found->second, timer});
+  due_.erase(found);
+}
+
+void Loop::run() {
+  while (!stopped_) wait_once();
+}
+
+void Loop::wait_once() {
+  std::vector<pollfd> polled;
+  polled.reserve(watches_.size());
+  for (const auto& [fd, watch] : watches_) polled.push_back({fd, watch.events, 0});
+  const auto newest = serial_;
+  const int ready = ::poll(polled.data(), polled.size(), wait_milliseconds());
+  if (ready > 0) dispatch(polled, newest);
+  run_due_timers();
+}
+
+/// Rounded up: waking a fraction of a millisecond early would spin.
+int Loop::wait_milliseconds() const {
+  if (stopped_) return 0;
+  if (timers_.empty()) return -1;
+  const auto left = timers_.begin()->first.first - Clock::now();
+  if (left <= Clock::duration::zero()) return 0;
+  const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::min<std::int64_t>(rounded, 60'000));
+}
+
+void Loop::dispatch(const std::vector<pollfd>& polled, std::uint64_t newest) {
+  for (const auto& entry : polled) {
+    if (entry.revents == 0 || stopped_) continue;
+    const auto found = watches_.find(entry.fd);
+    // Forgotten, or registered anew, by a callback of this very round.
+    if (found == watches_.end() || found->second.serial > newest) continue;
+    const Ready ready = found->second.ready;
+    ready(entry.revents);
+  }
+}
+
+void Loop::run_due_timers() {
+  const auto now = Clock::now();
+  while (!stopped_ && !timers_.empty() && timers_.begin()->first.first <= now) {
+    auto node = timers_.extract(timers_.begin());
+    due_.erase(node.key().second);
+    node.mapped()();
+  }
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,19 @@
+// kindlb-agent: pid 1 of a proxy container.
+#include "agent/run.hpp"
+#include "kindlb/agent/control.hpp"
+#include "kindlb/proxy/protocol.hpp"
+
+#include <cstdio>
+#include <string_view>
+
+int main(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command.empty()) return kindlb::agent::run_in_container();
+  if (command == "connect" && argc == 2) return kindlb::agent::bridge(kindlb::proxy::kAgentSocket);
+  if (command == "--version") {
+    std::puts("kindlb-agent " KINDLB_VERSION);
+    return 0;
+  }
+  std::fputs("usage: kindlb-agent [connect | --version]\n", stderr);
+  return 2;
+}

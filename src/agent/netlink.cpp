@@ -1,0 +1,312 @@
+#include "kindlb/agent/netlink.hpp"
+
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/ip.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+namespace kindlb::agent::netlink {
+namespace {
+
+constexpr std::size_t kAlign = 4;
+
+std::size_t aligned(std::size_t size) {
+  return (size + kAlign - 1) / kAlign * kAlign;
+}
+
+unsigned char family_of(const core::IpAddress& address) {
+  return address.family() == core::IpFamily::V4 ? AF_INET : AF_INET6;
+}
+
+std::string_view raw(const core::IpAddress& address) {
+  return {reinterpret_cast<const char*>(address.bytes().data()), address.bits() / 8};
+}
+
+// Building ---------------------------------------------------------------------------------------
+
+class Request {
+ public:
+  template <typename Header>
+  Request(std::uint16_t type, unsigned flags, const Header& header) {
+    nlmsghdr head{};
+    head.nlmsg_type = type;
+    head.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
+    head.nlmsg_seq = 1;
+    append(head);
+    append(header);
+  }
+
+  Request& attribute(std::uint16_t type, std::string_view value) {
+    const rtattr head{static_cast<unsigned short>(sizeof(rtattr) + value.size()), type};
+    append(head);
+    bytes_ += value;
+    bytes_.resize(aligned(bytes_.size()));
+    return *this;
+  }
+  template <typename T>
+  Request& value(std::uint16_t type, const T& content) {
+    return attribute(type, {reinterpret_cast<const char*>(&content), sizeof(content)});
+  }
+
+  std::string bytes() && {
+    const auto size = static_cast<std::uint32_t>(bytes_.size());
+    std::memcpy(bytes_.data() + offsetof(nlmsghdr, nlmsg_len), &size, sizeof(size));
+    return std::move(bytes_);
+  }
+
+ private:
+  template <typename T>
+  void append(const T& part) {
+    bytes_.append(reinterpret_cast<const char*>(&part), sizeof(part));
+    bytes_.resize(aligned(bytes_.size()));
+  }
+  std::string bytes_;
+};
+
+/// An attribute as bytes, for nesting one in another.
+std::string nested(std::uint16_t type, std::string_view value) {
+  const rtattr head{static_cast<unsigned short>(sizeof(rtattr) + value.size()), type};
+  std::string out(reinterpret_cast<const char*>(&head), sizeof(head));
+  out += value;
+  out.resize(aligned(out.size()));
+  return out;
+}
+
+ifaddrmsg address_header(unsigned interface, const core::Cidr& address) {
+  ifaddrmsg header{};
+  header.ifa_family = family_of(address.address);
+  header.ifa_prefixlen = static_cast<unsigned char>(address.length);
+  header.ifa_scope = RT_SCOPE_UNIVERSE;
+  header.ifa_index = interface;
+  return header;
+}
+
+rtmsg route_header(const core::Route& route) {
+  rtmsg header{};
+  header.rtm_family = family_of(route.to.address);
+  header.rtm_dst_len = static_cast<unsigned char>(route.to.length);
+  header.rtm_table = RT_TABLE_MAIN;
+  header.rtm_protocol = kRouteProtocol;
+  header.rtm_scope = RT_SCOPE_UNIVERSE;
+  header.rtm_type = RTN_UNICAST;
+  return header;
+}
+
+ifinfomsg link_header(unsigned interface) {
+  ifinfomsg header{};
+  header.ifi_family = AF_UNSPEC;
+  header.ifi_index = static_cast<int>(interface);
+  return header;
+}
+
+// Reading ----------------------------------------------------------------------------------------
+
+template <typename T>
+std::optional<T> take(std::string_view& from) {
+  if (from.size() < sizeof(T)) return std::nullopt;
+  T out;
+  std::memcpy(&out, from.data(), sizeof(T));
+  from.remove_prefix(std::min(aligned(sizeof(T)), from.size()));
+  return out;
+}
+
+/// Calls visit(header, payload) for each complete message.
+template <typename Visit>
+void each_message(std::string_view answer, Visit visit) {
+  while (answer.size() >= sizeof(nlmsghdr)) {
+    std::string_view rest = answer;
+    const auto header = *take<nlmsghdr>(rest);
+    if (header.nlmsg_len < sizeof(nlmsghdr) || header.nlmsg_len > answer.size()) return;
+    visit(header,
+          answer.substr(aligned(sizeof(nlmsghdr)), header.nlmsg_len - aligned(sizeof(nlmsghdr))));
+    answer.remove_prefix(std::min(aligned(header.nlmsg_len), answer.size()));
+  }
+}
+
+template <typename Visit>
+void each_attribute(std::string_view attributes, Visit visit) {
+  while (attributes.size() >= sizeof(rtattr)) {
+    std::string_view rest = attributes;
+    const auto head = *take<rtattr>(rest);
+    if (head.rta_len < sizeof(rtattr) || head.rta_len > attributes.size()) return;
+    visit(head.rta_type, attributes.substr(sizeof(rtattr), head.rta_len - sizeof(rtattr)));
+    attributes.remove_prefix(std::min(aligned(head.rta_len), attributes.size()));
+  }
+}
+
+/// Collects from every message of `type` what `read` makes of its header and attributes.
+template <typename Header, typename Out, typename Read>
+std::vector<Out> collect(std::string_view answer, std::uint16_t type, Read read) {
+  std::vector<Out> out;
+  each_message(answer, [&](const nlmsghdr& head, std::string_view payload) {
+    if (head.nlmsg_type != type) return;
+    const auto header = take<Header>(payload);
+    if (!header) return;
+    if (auto item = read(*header, payload)) out.push_back(std::move(*item));
+  });
+  return out;
+}
+
+std::optional<core::IpAddress> read_ip(int family, std::string_view value) {
+  const bool v4 = family == AF_INET;
+  if ((!v4 && family != AF_INET6) || value.size() != (v4 ? 4U : 16U)) return std::nullopt;
+  std::array<std::uint8_t, 16> bytes{};
+  std::memcpy(bytes.data(), value.data(), value.size());
+  return core::IpAddress::from_bytes(v4 ? core::IpFamily::V4 : core::IpFamily::V6, bytes);
+}
+
+std::string mac_text(std::string_view bytes) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (!out.empty()) out += ':';
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
+}
+
+}  // namespace
+
+bool Neighbour::is_present() const {
+  constexpr unsigned kAnswered = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
+  return (state & kAnswered) != 0 && !mac.empty();
+}
+
+std::string add_address(unsigned interface, const core::Cidr& address) {
+  const bool v6 = address.address.family() == core::IpFamily::V6;
+  // Without a route of its own the address never becomes the source of other traffic; an IPv6 one
+  // must be called deprecated for that as well. We have looked for duplicates ourselves (no DAD).
+  const std::uint32_t flags = IFA_F_NOPREFIXROUTE | (v6 ? unsigned{IFA_F_NODAD} : 0U);
+  Request request(RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
+                  address_header(interface, address));
+  request.attribute(IFA_LOCAL, raw(address.address)).attribute(IFA_ADDRESS, raw(address.address));
+  request.value(IFA_FLAGS, flags);
+  constexpr std::uint32_t kForever = 0xFFFFFFFF;
+  if (v6)
+    request.value(
+        IFA_CACHEINFO,
+        ifa_cacheinfo{.ifa_prefered = 0, .ifa_valid = kForever, .cstamp = 0, .tstamp = 0});
+  return std::move(request).bytes();
+}
+
+std::string remove_address(unsigned interface, const core::Cidr& address) {
+  Request request(RTM_DELADDR, NLM_F_ACK, address_header(interface, address));
+  request.attribute(IFA_LOCAL, raw(address.address)).attribute(IFA_ADDRESS, raw(address.address));
+  return std::move(request).bytes();
+}
+
+std::string add_route(const core::Route& route, bool replace) {
+  const unsigned flags = NLM_F_ACK | NLM_F_CREATE | (replace ? NLM_F_REPLACE : NLM_F_EXCL);
+  Request request(RTM_NEWROUTE, flags, route_header(route));
+  const auto network = route.to.first();  // the kernel refuses host bits
+  request.attribute(RTA_DST, raw(network)).attribute(RTA_GATEWAY, raw(route.via));
+  return std::move(request).bytes();
+}
+
+std::string remove_route(const core::Route& route) {
+  Request request(RTM_DELROUTE, NLM_F_ACK, route_header(route));
+  const auto network = route.to.first();
+  request.attribute(RTA_DST, raw(network)).attribute(RTA_GATEWAY, raw(route.via));
+  return std::move(request).bytes();
+}
+
+std::string remove_neighbour(unsigned interface, const core::IpAddress& address) {
+  ndmsg header{};
+  header.ndm_family = family_of(address);
+  header.ndm_ifindex = static_cast<int>(interface);
+  Request request(RTM_DELNEIGH, NLM_F_ACK, header);
+  request.attribute(NDA_DST, raw(address));
+  return std::move(request).bytes();
+}
+
+std::string enable_notify(unsigned interface) {
+  const std::uint32_t on = 1;
+  const std::string_view value(reinterpret_cast<const char*>(&on), sizeof(on));
+  const auto conf = nested(IFLA_INET_CONF, nested(IPV4_DEVCONF_ARP_NOTIFY, value));
+  Request request(RTM_SETLINK, NLM_F_ACK, link_header(interface));
+  request.attribute(IFLA_AF_SPEC, nested(AF_INET, conf));
+  return std::move(request).bytes();
+}
+
+std::string set_link_address(unsigned interface, std::string_view mac_bytes) {
+  Request request(RTM_SETLINK, NLM_F_ACK, link_header(interface));
+  request.attribute(IFLA_ADDRESS, mac_bytes);
+  return std::move(request).bytes();
+}
+
+std::string dump_addresses() {
+  return Request(RTM_GETADDR, NLM_F_DUMP, ifaddrmsg{}).bytes();
+}
+
+std::string dump_links() {
+  return Request(RTM_GETLINK, NLM_F_DUMP, link_header(0)).bytes();
+}
+
+std::string dump_neighbours(core::IpFamily family) {
+  ndmsg header{};
+  header.ndm_family = family == core::IpFamily::V4 ? AF_INET : AF_INET6;
+  return Request(RTM_GETNEIGH, NLM_F_DUMP, header).bytes();
+}
+
+std::vector<InterfaceAddress> parse_addresses(std::string_view answer) {
+  return collect<ifaddrmsg, InterfaceAddress>(
+      answer, RTM_NEWADDR, [](const ifaddrmsg& head, std::string_view attributes) {
+        std::optional<core::IpAddress> local;
+        std::optional<core::IpAddress> peer;
+        each_attribute(attributes, [&](unsigned type, std::string_view value) {
+          if (type == IFA_LOCAL) local = read_ip(head.ifa_family, value);
+          if (type == IFA_ADDRESS) peer = read_ip(head.ifa_family, value);
+        });
+        if (!local) local = peer;  // IPv6 has only IFA_ADDRESS
+        std::optional<InterfaceAddress> out;
+        if (local && head.ifa_prefixlen <= local->bits())
+          out = InterfaceAddress{head.ifa_index, {*local, head.ifa_prefixlen}};
+        return out;
+      });
+}
+
+std::vector<Link> parse_links(std::string_view answer) {
+  return collect<ifinfomsg, Link>(
+      answer, RTM_NEWLINK, [](const ifinfomsg& head, std::string_view attributes) {
+        Link link{static_cast<unsigned>(head.ifi_index), (head.ifi_flags & IFF_LOOPBACK) != 0, {}};
+        each_attribute(attributes, [&](unsigned type, std::string_view value) {
+          if (type == IFLA_ADDRESS) link.mac_bytes = value;
+        });
+        return std::optional(link);
+      });
+}
+
+std::vector<Neighbour> parse_neighbours(std::string_view answer) {
+  return collect<ndmsg, Neighbour>(
+      answer, RTM_NEWNEIGH, [](const ndmsg& head, std::string_view attributes) {
+        Neighbour out{static_cast<unsigned>(head.ndm_ifindex), {}, head.ndm_state, {}};
+        std::optional<core::IpAddress> address;
+        each_attribute(attributes, [&](unsigned type, std::string_view value) {
+          if (type == NDA_DST) address = read_ip(head.ndm_family, value);
+          if (type == NDA_LLADDR) out.mac = mac_text(value);
+        });
+        if (address) out.address = *address;
+        return address ? std::optional(out) : std::nullopt;
+      });
+}
+
+std::optional<int> parse_verdict(std::string_view answer) {
+  std::optional<int> verdict;
+  each_message(answer, [&](const nlmsghdr& head, std::string_view payload) {
+    if (head.nlmsg_type == NLMSG_DONE) verdict = 0;
+    if (head.nlmsg_type != NLMSG_ERROR) return;
+    const auto error = take<int>(payload);
+    verdict = error ? -*error : EPROTO;
+  });
+  return verdict;
+}
+
+}  // namespace kindlb::agent::netlink

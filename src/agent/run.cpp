@@ -1,0 +1,91 @@
+#include "agent/run.hpp"
+
+#include "kindlb/agent/agent.hpp"
+#include "kindlb/agent/log.hpp"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+namespace kindlb::agent {
+namespace {
+
+constexpr const char* kEnvoyPath = "/usr/local/bin/envoy";
+constexpr uid_t kDefaultUid = 101;  // "envoy" in the official image
+
+uid_t envoy_uid() {
+  const char* text = std::getenv(proxy::kEnvoyUidEnv);
+  const std::string_view digits = text == nullptr ? "" : text;
+  uid_t uid = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), uid);
+  if (error == std::errc{} && stop == digits.data() + digits.size() && uid != 0) return uid;
+  if (text != nullptr) log(std::string(proxy::kEnvoyUidEnv) + " is not a uid above 0; using 101");
+  return kDefaultUid;
+}
+
+EnvoyCommand envoy_command() {
+  const char* program = ::access(kEnvoyPath, X_OK) == 0 ? kEnvoyPath : "envoy";
+  // Long drain: connections of a replaced filter chain are cut when it ends. One worker: cheapest
+  // per connection (measured). Unknown fields must be refused, or an SCTP listener opens as TCP.
+  return {.arguments = {program, "-c", proxy::kBootstrapFile, "--concurrency", "1",
+                        "--disable-hot-restart", "--reject-unknown-dynamic-fields", "--log-level",
+                        "warning", "--log-format", "envoy: [%l] %v", "--drain-time-s", "600"},
+          .uid = envoy_uid()};
+}
+
+Fd signal_descriptor() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&signals, signal);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  return Fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+/// Every child of the container's first process, not only its own.
+void reap(Agent& agent) {
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) agent.child_ended(pid, status);
+}
+
+void take_signals(int fd, Agent& agent) {
+  signalfd_siginfo info{};
+  while (::read(fd, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+    if (info.ssi_signo == SIGCHLD)
+      reap(agent);
+    else
+      agent.stop(info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
+  }
+}
+
+}  // namespace
+
+int run_in_container() {
+  const Fd signals = signal_descriptor();
+  auto network = Network::open();
+  if (!network) {
+    log(network.error().text());
+    return 1;
+  }
+  Loop loop;
+  Agent agent(loop, std::move(*network),
+              {.state_directory = proxy::kStateDir,
+               .control_socket = proxy::kAgentSocket,
+               .admin_socket = proxy::kAdminSocket,
+               .envoy = envoy_command()});
+  loop.watch(signals.get(), POLLIN, [&](short) { take_signals(signals.get(), agent); });
+  if (const auto started = agent.start(); !started) {
+    log(started.error().text());
+    return 1;
+  }
+  loop.run();
+  return 0;
+}
+
+}  // namespace kindlb::agent
