@@ -1,0 +1,85 @@
+#include "support/docker_rig.hpp"
+
+#include "kindlb/docker/stream_demux.hpp"
+#include "kindlb/proxy/containers.hpp"
+
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+
+namespace kindlb::testing {
+
+namespace {
+
+constexpr int kExecSilenceMs = 30'000;
+
+}  // namespace
+
+void must(const core::Result<void>& result) {
+  if (!result) FAIL(result.error().text());
+}
+
+std::string envoy_image() {
+  const char* chosen = std::getenv("KINDLB_ENVOY_IMAGE");  // NOLINT(concurrency-mt-unsafe)
+  return chosen != nullptr && *chosen != '\0' ? chosen : "kindlb/envoy:v1.40.0";
+}
+
+DockerRig::DockerRig()
+    : engine_(must(docker::connect(must(docker::find_endpoint(""))))), run_(proxy::random_tag()) {}
+
+DockerRig::~DockerRig() {
+  clean_up();
+}
+
+docker::Network DockerRig::make_network() {
+  network_ = "kindlb-test-" + run_;
+  must(engine_->create_network({.name = network_, .labels = {{"kindlb-test", run_}}}));
+  return must(engine_->inspect_network(network_));
+}
+
+std::string DockerRig::start(docker::ContainerSpec spec) {
+  spec.name = "kindlb-test-" + proxy::random_tag();
+  spec.labels.emplace("kindlb-test", run_);
+  const auto id = must(engine_->create_container(spec));
+  must(engine_->start_container(id));
+  return id;
+}
+
+std::string DockerRig::output_of(const std::string& id, const std::vector<std::string>& command) {
+  const auto stream = must(engine_->exec(id, command, "0"));
+  docker::StreamDemux demux;
+  std::string out;
+  std::array<char, 4096> buffer;
+  while (true) {
+    const auto got = stream->read(buffer);
+    if (!got) return out;  // the end of the stream
+    REQUIRE(demux.feed({buffer.data(), *got}, [&](auto, std::string_view text) { out += text; }));
+    pollfd waiting{.fd = stream->fd(), .events = POLLIN, .revents = 0};
+    if (*got == 0) REQUIRE(::poll(&waiting, 1, kExecSilenceMs) > 0);
+  }
+}
+
+std::vector<std::string> DockerRig::leftovers() {
+  std::vector<std::string> out;
+  for (const auto& container : must(engine_->list_containers({selector()})))
+    out.push_back("container " + container.name);
+  for (const auto& network : must(engine_->list_networks({selector()})))
+    out.push_back("network " + network.name);
+  for (const auto& proxy : must(proxy::list_proxies(*engine_)))
+    if (!network_.empty() && proxy.network == network_) out.push_back("proxy " + proxy.name);
+  return out;
+}
+
+void DockerRig::clean_up() {
+  if (const auto proxies = proxy::list_proxies(*engine_))
+    for (const auto& proxy : *proxies)
+      if (!network_.empty() && proxy.network == network_) (void)remove_proxy(*engine_, proxy);
+  if (const auto containers = engine_->list_containers({selector()}))
+    for (const auto& container : *containers) (void)engine_->remove_container(container.id);
+  if (const auto networks = engine_->list_networks({selector()}))
+    for (const auto& network : *networks) (void)engine_->remove_network(network.id);
+}
+
+}  // namespace kindlb::testing
