@@ -51,9 +51,10 @@ Result<docker::Image> find_base(docker::Engine& engine, const std::string& refer
   const auto pulled = engine.pull_image(reference, progress, stop);
   if (pulled) return engine.inspect_image(reference);
   if (pulled.error().kind == ErrorKind::Cancelled) return pulled.error();
-  return Error{pulled.error().kind, "get the Envoy image " + reference,
-               pulled.error().detail +
-                   "; make one with `make envoy-image`, or name one you have with --envoy-image"};
+  return Error{
+      pulled.error().kind, "get the Envoy image " + reference,
+      pulled.error().detail +
+          "; make one with scripts/setup-envoy.sh, or name one you have with --envoy-image"};
 }
 
 Result<std::string> context_of(const std::string& envoy_image, const std::string& agent_path) {

@@ -103,7 +103,7 @@ TEST_CASE_FIXTURE(World, "without base image or registry the error says what to 
   const auto result = ensure();
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().operation == "get the Envoy image envoy:1");
-  CHECK(result.error().detail.find("make envoy-image") != std::string::npos);
+  CHECK(result.error().detail.find("setup-envoy.sh") != std::string::npos);
   CHECK(result.error().detail.find("--envoy-image") != std::string::npos);
 }
 
