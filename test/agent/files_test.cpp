@@ -1,0 +1,139 @@
+#include "kindlb/agent/files.hpp"
+
+#include <sys/stat.h>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+using namespace kindlb;
+using namespace kindlb::agent;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A directory that goes away with the test.
+struct Scratch {
+  fs::path path;
+  Scratch() {
+    std::string pattern = (fs::temp_directory_path() / "kindlb-agent-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+};
+
+proxy::Unit a_unit(const std::string& name) {
+  proxy::Unit out;
+  out.unit = name;
+  out.owner = "kind/default/web";
+  out.revision = "r1";
+  out.addresses = {core::Cidr::parse("172.18.255.254/16").value()};
+  out.listeners = {{"l", R"({"@type":"L","name":"l"})"}};
+  return out;
+}
+
+std::string text_in(const fs::path& path) {
+  const auto text = read_file(path, 1 << 20);
+  return text ? *text : "<" + text.error().text() + ">";
+}
+
+mode_t mode_of(const fs::path& path) {
+  struct stat info {};
+  REQUIRE(::stat(path.c_str(), &info) == 0);
+  return info.st_mode & 0777U;
+}
+
+}  // namespace
+
+TEST_CASE("stored units come back as they were") {
+  const Scratch scratch;
+  const UnitStore store(scratch.path / "units");
+  for (const char* name : {"uid-1", "../../etc/passwd", "UID-1"})
+    REQUIRE(store.save(a_unit(name)).ok());
+  std::vector<std::string> problems;
+  auto units = store.load(problems);
+  CHECK(problems.empty());
+  REQUIRE(units.size() == 3);
+  CHECK(std::count(units.begin(), units.end(), a_unit("../../etc/passwd")) == 1);
+  CHECK(mode_of(scratch.path / "units" / UnitStore::file_name("uid-1")) == 0600);
+
+  store.remove("uid-1");
+  store.remove("never there");
+  units = store.load(problems);
+  CHECK(units.size() == 2);
+}
+
+TEST_CASE("a unit's file has a harmless name of its own") {
+  CHECK(UnitStore::file_name("0c5f-1") == "0c5f-1.json");
+  CHECK(UnitStore::file_name("../x") == "_2e_2e_2fx.json");
+  CHECK(UnitStore::file_name("A") != UnitStore::file_name("a"));
+  CHECK(UnitStore::file_name("_41") != UnitStore::file_name("A"));
+}
+
+TEST_CASE("damaged files are reported and skipped") {
+  const Scratch scratch;
+  const UnitStore store(scratch.path);
+  REQUIRE(store.save(a_unit("good")).ok());
+  const auto line = proxy::encode(proxy::Apply{.id = 0, .unit = a_unit("good")});
+  const auto put = [&](const char* name, std::string_view text) {
+    REQUIRE(replace_file(scratch.path / name, text, 0600).ok());
+  };
+  put("cut.json", line.substr(0, line.size() / 2));
+  put("empty.json", "");
+  put("other.json", proxy::encode(proxy::Bye{}));
+  put("renamed.json", line);
+  put("left-over.json.new", line);
+  std::vector<std::string> problems;
+  CHECK(store.load(problems).size() == 1);
+  CHECK(problems.size() == 4);
+}
+
+TEST_CASE("a store that is not there yet is empty") {
+  std::vector<std::string> problems;
+  CHECK(UnitStore("/nonexistent/units").load(problems).empty());
+  CHECK(problems.empty());
+}
+
+TEST_CASE("generations are swapped by one link and readable for everybody") {
+  const Scratch scratch;
+  const XdsFiles files(scratch.path / "xds");
+  CHECK(files.current() == 0);
+  const mode_t former = ::umask(0077);
+  REQUIRE(files.write(7, {{"lds.json", "seven"}}).ok());
+  REQUIRE(files.write(8, {{"lds.json", "eight"}}).ok());
+  ::umask(former);
+  CHECK(files.current() == 8);
+  CHECK(text_in(scratch.path / "xds/current/lds.json") == "eight");
+  CHECK(text_in(scratch.path / "xds/7/lds.json") == "seven");
+  CHECK(mode_of(scratch.path / "xds") == 0755);
+  CHECK(mode_of(scratch.path / "xds/8") == 0755);
+  CHECK(mode_of(scratch.path / "xds/8/lds.json") == 0644);
+  files.prune(8);
+  CHECK_FALSE(fs::exists(scratch.path / "xds/7"));
+  CHECK(text_in(scratch.path / "xds/current/lds.json") == "eight");
+}
+
+TEST_CASE("what is left of a broken-off write does not get into the way") {
+  const Scratch scratch;
+  const XdsFiles files(scratch.path);
+  REQUIRE(files.write(1, {{"old.json", "x"}}).ok());
+  fs::create_symlink("nowhere", scratch.path / ".next");
+  REQUIRE(files.write(1, {{"lds.json", "y"}}).ok());
+  CHECK_FALSE(fs::exists(scratch.path / "1/old.json"));
+  CHECK(text_in(scratch.path / "current/lds.json") == "y");
+}
+
+TEST_CASE("files beyond the limit are not read") {
+  const Scratch scratch;
+  REQUIRE(replace_file(scratch.path / "f", std::string(100, 'x'), 0600).ok());
+  CHECK(read_file(scratch.path / "f", 100).ok());
+  CHECK(read_file(scratch.path / "f", 99).error().kind == core::ErrorKind::TooLarge);
+  CHECK(read_file(scratch.path / "g", 99).error().kind == core::ErrorKind::NotFound);
+}
