@@ -1,0 +1,64 @@
+#include "support/child.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+namespace kindlb::test {
+
+namespace {
+/// Between fork and exec only system calls are safe: everything is prepared before.
+[[noreturn]] void become(char* const* arguments, int log) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  execv(arguments[0], arguments);
+  _exit(127);
+}
+}  // namespace
+
+Child::Child(std::vector<std::string> arguments, const std::filesystem::path& log) {
+  std::vector<char*> pointers;
+  for (auto& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) throw std::runtime_error("cannot write " + log.string());
+  pid_ = fork();
+  if (pid_ == 0) become(pointers.data(), fd);
+  close(fd);
+  if (pid_ < 0) throw std::runtime_error("cannot start " + arguments.front());
+}
+
+Child::~Child() {
+  if (pid_ <= 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+bool Child::running() {
+  if (pid_ <= 0) return false;
+  if (waitpid(pid_, nullptr, WNOHANG) == 0) return true;
+  pid_ = -1;
+  return false;
+}
+
+int free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const bool bound = bind(fd, generic, size) == 0 && getsockname(fd, generic, &size) == 0;
+  close(fd);
+  if (!bound) throw std::runtime_error("no free port on the loopback");
+  return ntohs(address.sin_port);
+}
+
+}  // namespace kindlb::test
