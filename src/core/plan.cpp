@@ -20,6 +20,11 @@ std::string short_family(IpFamily family) {
   return family == IpFamily::V4 ? "v4" : "v6";
 }
 
+/// By us: a condition that another provider left behind says nothing about our proxy.
+bool reported_serving(const Service& service) {
+  return was_ours(service) && is_true(service.status.conditions, kServingCondition);
+}
+
 /// Everything the planning of one served Service works on.
 struct Draft {
   const ServiceWorld& world;
@@ -60,12 +65,19 @@ bool choose_addresses(Draft& draft) {
   return true;
 }
 
+/// Direct is not tried again under a Service that is served through node ports: only a probe could
+/// tell whether it works by now, and connections would pay for the guess.
+bool direct_is_blocked(const ServiceWorld& world) {
+  return world.direct_blocked ||
+         (reported_serving(*world.service) && world.proxy.acknowledged.through_node_ports());
+}
+
 void choose_paths(Draft& draft) {
   for (const auto& [family, address] : draft.addresses) {
     const PathQuestion question{*draft.world.service, draft.verdict.ports, draft.world.slices,
                                 *draft.world.nodes, draft.world.network.at(family).subnet};
     draft.paths.insert_or_assign(
-        family, choose_path(question, draft.policy.datapath, draft.world.direct_blocked));
+        family, choose_path(question, draft.policy.datapath, direct_is_blocked(draft.world)));
   }
 }
 
@@ -94,10 +106,6 @@ bool endpoints_unknown(const ServiceWorld& world) {
   return world.service->spec.has_selector && world.slices.empty() && world.age < kSliceGrace;
 }
 
-bool reported_serving(const Service& service) {
-  return is_true(service.status.conditions, kServingCondition);
-}
-
 std::string path_problem(const Draft& draft) {
   for (const auto& [family, path] : draft.paths)
     if (!path.problem.empty() &&
@@ -107,34 +115,52 @@ std::string path_problem(const Draft& draft) {
   return {};
 }
 
+bool is_rejected(const Draft& draft) {
+  return !draft.world.proxy.rejection.empty() && draft.world.proxy.rejected == draft.revision;
+}
+
+/// These wishes were fulfilled and told before. What changes now are endpoints, which come and go
+/// without a word; new wishes that change nothing for the proxy need no new proof either.
+bool is_settled(const Draft& draft) {
+  const auto& service = *draft.world.service;
+  return reported_serving(service) && !is_true(service.status.conditions, kProvisioningCondition) &&
+         (service.annotations.at(kObservedAnnotation) == draft.hash ||
+          draft.world.proxy.acknowledged == draft.revision);
+}
+
 /// True when the proxy does what the Service asks and somebody could be reached through it.
 bool fulfilled(const Draft& draft) {
   const auto& proxy = draft.world.proxy;
   if (!proxy.present || !proxy.live || proxy.acknowledged.shape != draft.revision.shape)
     return false;
-  if (reported_serving(*draft.world.service)) return true;
+  if (is_rejected(draft)) return false;
+  if (is_settled(draft)) return true;
   if (endpoints_unknown(draft.world) || proxy.acknowledged != draft.revision) return false;
   return wanted_probes(draft).empty() || proxy.reach == Reach::Reached ||
          proxy.reach == Reach::Refused;
 }
 
+std::string healing_text(const ProxyView& proxy) {
+  return "The proxy is being healed: " +
+         (proxy.trouble.empty() ? "its Envoy was started again." : proxy.trouble);
+}
+
 Standing unfulfilled(const Draft& draft) {
   const auto& world = draft.world;
   const auto& proxy = world.proxy;
-  const bool serves_former = proxy.present && proxy.live && !proxy.acknowledged.empty() &&
-                             reported_serving(*world.service) &&
-                             proxy.acknowledged.shape != draft.revision.shape;
+  const bool served = reported_serving(*world.service);
+  const bool serves_former = served && proxy.present && proxy.live && !proxy.acknowledged.empty();
   const auto failing = serves_former ? Stage::FailingOld : Stage::Failing;
-  if (!proxy.rejection.empty() && proxy.rejected == draft.revision)
+  if (is_rejected(draft))
     return {.stage = failing, .message = "The proxy refused the configuration: " + proxy.rejection};
   if (world.trouble) return {.stage = failing, .message = world.trouble->message};
-  if (proxy.present && !proxy.live && !proxy.trouble.empty())
-    return {.stage = Stage::Failing, .message = "The proxy is being healed: " + proxy.trouble};
-  if (!proxy.present && reported_serving(*world.service))
+  if (served && !proxy.present)
     return {.stage = Stage::Failing,
             .message =
                 "The proxy container is gone; another one is being started for the same "
                 "address."};
+  if (proxy.present && !serves_former && (served || (!proxy.live && !proxy.trouble.empty())))
+    return {.stage = Stage::Failing, .message = healing_text(proxy)};
   if (proxy.present && proxy.live && proxy.acknowledged == draft.revision &&
       proxy.reach == Reach::Unreachable)
     return {.stage = Stage::Failing,
@@ -221,13 +247,13 @@ void drive_proxy(Plan& plan, const Draft& draft) {
     return;
   }
   const bool known = proxy.acknowledged == draft.revision && proxy.live;
-  const bool needs_probe = !reported_serving(*world.service) && proxy.reach == Reach::Unknown &&
+  const bool needs_probe = !is_settled(draft) && proxy.reach == Reach::Unknown &&
                            !endpoints_unknown(world) && !wanted_probes(draft).empty();
   if (proxy.sent == draft.revision || (known && !needs_probe)) return;
   if (proxy.rejected == draft.revision || !proxy.live) return;
   plan.apply = draft.config;
   plan.revision = draft.revision;
-  if (!reported_serving(*world.service)) plan.probes = wanted_probes(draft);
+  if (!is_settled(draft)) plan.probes = wanted_probes(draft);
 }
 
 Plan serve(Draft& draft) {
@@ -241,9 +267,7 @@ Plan serve(Draft& draft) {
     plan.addresses.push_back(address.address);
     plan.prepare.push_back(address);
   }
-  plan.direct = std::all_of(draft.paths.begin(), draft.paths.end(),
-                            [](const auto& item) { return item.second.direct; });
-  plan.retry_direct_later = !plan.direct && draft.policy.datapath == Datapath::Auto;
+  plan.direct = draft.config.direct;
   tell(plan, draft, standing_of(draft));
   if (announced(draft)) drive_proxy(plan, draft);
   if (endpoints_unknown(draft.world)) plan.again = kSliceGrace - draft.world.age;
@@ -257,6 +281,11 @@ Plan let_go(const ServiceWorld& world, Teardown teardown) {
   else
     plan.teardown = teardown;
   return plan;
+}
+
+bool lacks(const Verdict& verdict, const char* feature) {
+  return std::any_of(verdict.reasons.begin(), verdict.reasons.end(),
+                     [&](const Reason& reason) { return reason.feature == feature; });
 }
 
 void add_port(ProxyConfig& config, const ServicePort& port, const IpAddress& address,
@@ -301,17 +330,18 @@ Revision revision_of(const ProxyConfig& config) {
     for (const auto& target : backend.targets) flow.add(target.text());
   }
   for (const auto& route : config.routes) flow.add(route.to.text()).add(route.via.text());
-  return {shape.text(), flow.text()};
+  return {shape.text(), (config.direct ? "d" : "n") + flow.text()};
 }
 
 ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
                           const std::map<IpFamily, Cidr>& addresses,
                           const std::map<IpFamily, Path>& paths) {
   ProxyConfig config{.unit = service.uid, .owner = service.key};
-  const auto affinity = service.spec.affinity;
+  const auto affinity = lacks(verdict, "SessionAffinity") ? Affinity::None : service.spec.affinity;
   for (const auto& [family, address] : addresses) {
     config.addresses.push_back(address);
     const auto& path = paths.at(family);
+    config.direct = config.direct && path.direct;
     config.routes.insert(config.routes.end(), path.routes.begin(), path.routes.end());
     for (const auto& port : verdict.ports) add_port(config, port, address.address, path, affinity);
   }

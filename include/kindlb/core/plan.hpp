@@ -19,7 +19,8 @@
 namespace kindlb::core {
 
 /// Names a ProxyConfig's content. `shape` covers what clients can see (addresses, listeners,
-/// policies); `flow` the rest (targets, routes), which changes without a word in status.
+/// policies); `flow` the rest (targets, routes), which changes without a word in status. A flow's
+/// first letter tells the path, so that a restarted kindlb stays on the one in use.
 struct Revision {
   std::string shape;
   std::string flow;
@@ -27,6 +28,7 @@ struct Revision {
   std::string text() const { return shape.empty() ? "" : shape + "." + flow; }
   static Revision parse(const std::string& text);
   bool empty() const { return shape.empty(); }
+  bool through_node_ports() const { return flow.starts_with('n'); }
   bool operator==(const Revision&) const = default;
 };
 
@@ -86,8 +88,7 @@ struct Plan {
   std::vector<Probe> probes;         ///< to be tried with it
   bool direct = true;                ///< which path the probes take
   bool remove_proxy = false;
-  Teardown teardown = Teardown::None;  ///< once no proxy is left
-  bool retry_direct_later = false;     ///< on node ports only because direct did not get through
+  Teardown teardown = Teardown::None;              ///< once no proxy is left
   std::optional<std::chrono::milliseconds> again;  ///< plan again after this, without an event
 
   bool empty() const {

@@ -66,6 +66,7 @@ struct ProxyConfig {
   std::vector<Route> routes;
   std::vector<Listener> listeners;
   std::vector<Backend> backends;
+  bool direct = true;  ///< straight to pods; otherwise through node ports
 
   bool operator==(const ProxyConfig&) const = default;
 };

@@ -1,0 +1,264 @@
+#include "kindlb/controller/controller.hpp"
+
+#include "kindlb/core/backoff.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace kindlb::controller {
+
+namespace {
+
+constexpr const char* kProxyLabel = "kindlb.dev/proxy";
+constexpr core::Backoff kEngineBackoff{std::chrono::milliseconds(100),
+                                       std::chrono::milliseconds(3'000)};
+constexpr core::Backoff kClusterBackoff{std::chrono::milliseconds(500),
+                                        std::chrono::milliseconds(5'000)};
+/// How long those who already have an address may take to show up before new ones are given out.
+constexpr std::chrono::seconds kAdoptionGrace{3};
+constexpr std::chrono::seconds kDrainLimit{20};
+
+core::Timestamp wall_clock() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+std::string attribute(const docker::Event& event, const std::string& name) {
+  const auto found = event.attributes.find(name);
+  return found == event.attributes.end() ? "" : found->second;
+}
+
+}  // namespace
+
+Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options)
+    : engine_(engine),
+      options_(std::move(options)),
+      engine_work_(4),
+      api_work_(4),
+      fleet_(
+          loop_, engine_work_, host, options_.fleet,
+          {.changed = [this](const std::string& unit) { reconciler_.unit_changed(unit); },
+           .claim_failed = [this](const std::string& unit,
+                                  const core::Error& why) { reconciler_.claim_failed(unit, why); },
+           .discovered = [this] { reconciler_.plan_all(); }}),
+      networks_(loop_, engine_work_, engine,
+                [this](const std::string& name) { reconciler_.network_changed(name); }),
+      reconciler_({loop_, api_work_, fleet_, networks_, options_.policy, wall_clock}) {
+  host.set_listener(fleet_);
+}
+
+Controller::~Controller() {
+  // Work under way speaks to the members that are about to go.
+  engine_work_.stop();
+  api_work_.stop();
+}
+
+void Controller::run(std::stop_token stop) {
+  if (options_.only) {
+    const auto& only = *options_.only;
+    reconciler_.add_cluster(only.name, only.network, kube::make_api(only.client, only.name));
+    fleet_.keep_warm_on({only.network});
+    clusters_[only.name].feed =
+        std::make_shared<ClusterFeed>(loop_, reconciler_, only.name, only.client);
+  }
+  engine_watch_ = std::jthread([this](std::stop_token inner) { watch_engine(std::move(inner)); });
+  loop_.after(kAdoptionGrace, [this] { reconciler_.open_allocation(); });
+  loop_.run(stop);
+  if (options_.delete_on_exit) drain_until(std::chrono::steady_clock::now() + kDrainLimit);
+  engine_watch_.request_stop();
+  for (auto& [name, known] : clusters_) known.feed.reset();
+  engine_watch_.join();
+}
+
+void Controller::drain_until(std::chrono::steady_clock::time_point deadline) {
+  spdlog::info("letting go of every Service (--on-exit delete)");
+  std::stop_source done;
+  const std::function<void()> check = [&] {
+    if (reconciler_.drained() || std::chrono::steady_clock::now() >= deadline)
+      done.request_stop();
+    else
+      loop_.after(std::chrono::milliseconds(50), check);
+  };
+  loop_.post([&] {
+    fleet_.keep_warm_on({});
+    reconciler_.drain();
+    check();
+  });
+  loop_.run(done.get_token());
+}
+
+// ---- the engine --------------------------------------------------------------------------------
+
+void Controller::watch_engine(std::stop_token stop) {
+  unsigned failures = 0;
+  while (!stop.stop_requested()) {
+    const auto result = engine_.events(
+        [&] {
+          failures = 0;
+          loop_.post([this] { engine_reachable(); });
+        },
+        [this](const docker::Event& event) {
+          loop_.post([this, event] { on_engine_event(event); });
+        },
+        stop);
+    if (stop.stop_requested()) return;
+    if (failures == 0)
+      spdlog::warn("lost the docker engine's events{}; trying again",
+                   result.ok() ? "" : ": " + result.error().text());
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, stop, core::delay_before(failures++, kEngineBackoff, 0.5),
+                  [] { return false; });
+  }
+}
+
+/// At the start and after every reconnection: what happened in between is seen by looking.
+void Controller::engine_reachable() {
+  networks_.refresh_all();
+  fleet_.discover();
+  if (!options_.only) refresh_clusters();
+}
+
+void Controller::on_engine_event(const docker::Event& event) {
+  if (event.type == "container") return on_container_event(event);
+  if (event.type == "network" && (event.action == "connect" || event.action == "disconnect"))
+    refresh_networks_soon();
+}
+
+void Controller::on_container_event(const docker::Event& event) {
+  if (!attribute(event, kProxyLabel).empty()) {
+    if (event.action == "start") fleet_.container_started(event.id);
+    if (event.action == "die") fleet_.container_died(event.id);
+    if (event.action == "destroy") fleet_.container_destroyed(event.id);
+    return;
+  }
+  if (options_.only || attribute(event, kKindClusterLabel).empty()) return;
+  for (const auto* action : {"start", "die", "destroy", "pause", "unpause"})
+    if (event.action == action) refresh_clusters_soon(std::chrono::milliseconds(50));
+}
+
+void Controller::refresh_networks_soon() {
+  if (std::exchange(networks_planned_, true)) return;
+  loop_.after(std::chrono::milliseconds(300), [this] {
+    networks_planned_ = false;
+    networks_.refresh_all();
+  });
+}
+
+// ---- clusters ----------------------------------------------------------------------------------
+
+void Controller::refresh_clusters_soon(std::chrono::milliseconds delay) {
+  if (std::exchange(list_planned_, true)) return;
+  loop_.after(delay, [this] {
+    list_planned_ = false;
+    refresh_clusters();
+  });
+}
+
+void Controller::refresh_clusters() {
+  if (std::exchange(listing_, true)) {
+    list_again_ = true;
+    return;
+  }
+  engine_work_.submit([this] {
+    auto result = std::make_shared<core::Result<std::vector<docker::Container>>>(
+        engine_.list_containers({kKindClusterLabel}));
+    loop_.post([this, result] {
+      listing_ = false;
+      if (result->ok())
+        clusters_listed(**result);
+      else
+        refresh_clusters_soon(std::chrono::seconds(1));
+      if (std::exchange(list_again_, false)) refresh_clusters();
+    });
+  });
+}
+
+void Controller::clusters_listed(const std::vector<docker::Container>& nodes) {
+  const auto present = group_clusters(nodes);
+  std::vector<std::string> gone;
+  for (const auto& [name, known] : clusters_)
+    if (!present.contains(name)) gone.push_back(name);
+  for (const auto& name : gone) drop_cluster(name);
+  for (const auto& [name, cluster] : present) settle_cluster(cluster);
+  fleet_.keep_warm_on(reconciler_.networks());
+  remove_strays(present);
+  if (present.empty() && !std::exchange(told_waiting_, true))
+    spdlog::info("no kind cluster yet; waiting for one (kind create cluster)");
+  if (!present.empty()) told_waiting_ = false;
+}
+
+void Controller::settle_cluster(const KindCluster& cluster) {
+  const bool fresh = !clusters_.contains(cluster.name);
+  auto& known = clusters_[cluster.name];
+  if (fresh) {
+    spdlog::info("cluster {} found on network {}", cluster.name, cluster.network);
+    // Known to the reconciler at once: nothing new is allocated until it has shown its Services.
+    reconciler_.add_cluster(cluster.name, cluster.network, nullptr);
+  }
+  reconciler_.set_nodes_running(cluster.name, cluster.all_running);
+  if (cluster.control_planes.empty() || known.connecting) return;
+  if (known.signature == cluster.signature() && known.feed) return;
+  retire(std::exchange(known.feed, nullptr));
+  known.signature = cluster.signature();
+  connect(cluster);
+}
+
+void Controller::connect(const KindCluster& cluster) {
+  clusters_[cluster.name].connecting = true;
+  engine_work_.submit([this, cluster] {
+    auto result =
+        std::make_shared<core::Result<ClusterConnection>>(connect_cluster(engine_, cluster));
+    loop_.post([this, cluster, result] { connected(cluster, std::move(*result)); });
+  });
+}
+
+void Controller::connected(const KindCluster& cluster, core::Result<ClusterConnection> result) {
+  const auto found = clusters_.find(cluster.name);
+  if (found == clusters_.end()) return;
+  auto& known = found->second;
+  known.connecting = false;
+  if (!result.ok()) {
+    // A cluster being created has no API yet: that is not worth a warning each time.
+    const auto level = known.failures == 0 ? spdlog::level::info : spdlog::level::debug;
+    spdlog::log(level, "cluster {} does not answer yet: {}", cluster.name, result.error().text());
+    refresh_clusters_soon(core::delay_before(known.failures++, kClusterBackoff, 0.5));
+    return;
+  }
+  known.failures = 0;
+  spdlog::info("cluster {}: Kubernetes {} at {}", cluster.name, result->version, result->url);
+  reconciler_.add_cluster(cluster.name, cluster.network,
+                          kube::make_api(result->client, cluster.name));
+  known.feed = std::make_shared<ClusterFeed>(loop_, reconciler_, cluster.name, result->client);
+  refresh_clusters_soon(std::chrono::milliseconds(0));  // it may have moved meanwhile
+}
+
+void Controller::drop_cluster(const std::string& name) {
+  spdlog::info("cluster {} is gone", name);
+  auto known = clusters_.extract(name);
+  retire(std::move(known.mapped().feed));
+  reconciler_.remove_cluster(name);
+}
+
+/// Ending watches joins threads: not here.
+void Controller::retire(std::shared_ptr<ClusterFeed> feed) {
+  if (feed) engine_work_.submit([feed = std::move(feed)]() mutable { feed.reset(); });
+}
+
+/// Proxies of clusters that no longer exist. A name with '@' was given on the command line of some
+/// kindlb, so that its cluster is not one we could see here.
+void Controller::remove_strays(const std::map<std::string, KindCluster>& present) {
+  if (!fleet_.discovered()) {
+    refresh_clusters_soon(std::chrono::milliseconds(200));
+    return;
+  }
+  for (const auto& holding : fleet_.holdings()) {
+    const auto cluster = holding.owner.substr(0, holding.owner.find('/'));
+    if (present.contains(cluster) || cluster.find('@') != std::string::npos) continue;
+    spdlog::info("{}: the cluster is gone; removing its proxy", holding.owner);
+    fleet_.remove(holding.unit);
+  }
+}
+
+}  // namespace kindlb::controller

@@ -1,0 +1,142 @@
+#include "kindlb/controller/docker_proxy_host.hpp"
+
+#include "kindlb/proxy/image.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace kindlb::controller {
+
+namespace {
+
+core::ServiceKey parse_owner(const std::string& text) {
+  const auto first = text.find('/');
+  const auto second = text.find('/', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return {"", "", text};
+  return {text.substr(0, first), text.substr(first + 1, second - first - 1),
+          text.substr(second + 1)};
+}
+
+bool has_ipv6(const docker::Network& network) {
+  return std::any_of(network.subnets.begin(), network.subnets.end(), [](const auto& subnet) {
+    return subnet.cidr.address.family() == core::IpFamily::V6;
+  });
+}
+
+}  // namespace
+
+DockerProxyHost::DockerProxyHost(docker::Engine& engine, std::string image)
+    : engine_(engine),
+      image_(std::move(image)),
+      hub_({.on_message =
+                [this](const std::string& id, proxy::Message message) {
+                  if (auto* listener = listener_.load())
+                    listener->agent_said(id, std::move(message));
+                },
+            .on_closed =
+                [this](const std::string& id, const std::string& reason) {
+                  if (auto* listener = listener_.load()) listener->agent_lost(id, reason);
+                }}) {}
+
+HostedProxy DockerProxyHost::hosted(const proxy::Proxy& proxy) const {
+  HostedProxy out;
+  out.id = proxy.id;
+  out.name = proxy.name;
+  out.network = proxy.network;
+  out.running = proxy.state == docker::ContainerState::Running;
+  out.current = proxy.agent == proxy::image_hash(image_);
+  return out;
+}
+
+void DockerProxyHost::remember(const proxy::Proxy& proxy) {
+  const std::lock_guard lock(mutex_);
+  known_.insert_or_assign(proxy.id, proxy);
+}
+
+proxy::Proxy DockerProxyHost::recall(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(id);
+  return found == known_.end() ? proxy::Proxy{.id = id} : found->second;
+}
+
+core::Result<std::vector<HostedProxy>> DockerProxyHost::list() {
+  auto proxies = proxy::list_proxies(engine_);
+  if (!proxies.ok()) return proxies.error();
+  std::vector<HostedProxy> out;
+  for (const auto& proxy : *proxies) {
+    remember(proxy);
+    auto one = hosted(proxy);
+    if (auto state = proxy::read_state(engine_, proxy.id); state.ok())
+      one.state = std::move(state).value();
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+core::Result<std::uint32_t> DockerProxyHost::reserve_uid() {
+  const auto proxies = proxy::list_proxies(engine_);
+  if (!proxies.ok()) return proxies.error();
+  const std::lock_guard lock(mutex_);
+  auto in_use = reserved_uids_;
+  for (const auto& proxy : *proxies) in_use.insert(proxy.uid);
+  const auto uid = proxy::choose_uid(in_use);
+  reserved_uids_.insert(uid);
+  return uid;
+}
+
+core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
+  const auto facts = engine_.inspect_network(network);
+  if (!facts.ok()) return facts.error();
+  const auto uid = reserve_uid();
+  if (!uid.ok()) return uid.error();
+  proxy::CreateOptions options;
+  options.image = image_;
+  options.network = network;
+  options.ipv6 = has_ipv6(*facts);
+  options.uid = *uid;
+  options.tag = proxy::random_tag();
+  auto created = proxy::create_proxy(engine_, options);
+  {
+    const std::lock_guard lock(mutex_);
+    reserved_uids_.erase(*uid);
+  }
+  if (!created.ok()) return created.error();
+  remember(*created);
+  auto out = hosted(*created);
+  out.running = true;
+  return out;
+}
+
+core::Result<void> DockerProxyHost::start(const std::string& id) {
+  return proxy::start_proxy(engine_, recall(id));
+}
+
+core::Result<void> DockerProxyHost::rename(const std::string& id, const std::string& owner,
+                                           const std::string& unit) {
+  return engine_.rename_container(id, proxy::claimed_name(parse_owner(owner), unit));
+}
+
+core::Result<void> DockerProxyHost::remove(const std::string& id) {
+  auto removed = proxy::remove_proxy(engine_, recall(id));
+  if (!removed.ok()) return removed;
+  const std::lock_guard lock(mutex_);
+  known_.erase(id);
+  return removed;
+}
+
+core::Result<void> DockerProxyHost::connect(const std::string& id) {
+  auto stream = proxy::connect_agent(engine_, id);
+  if (!stream.ok()) return stream.error();
+  hub_.open(id, std::move(stream).value());
+  return {};
+}
+
+bool DockerProxyHost::send(const std::string& id, const proxy::Message& message) {
+  return hub_.send(id, message);
+}
+
+void DockerProxyHost::disconnect(const std::string& id) {
+  hub_.close(id);
+}
+
+}  // namespace kindlb::controller

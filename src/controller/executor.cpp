@@ -1,0 +1,43 @@
+#include "kindlb/controller/executor.hpp"
+
+#include <utility>
+
+namespace kindlb::controller {
+
+void Executor::stop() {
+  std::vector<std::jthread> ending;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    queue_.clear();
+    ending.swap(threads_);
+  }
+  for (auto& thread : ending) thread.request_stop();
+}
+
+void Executor::submit(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  if (stopped_) return;
+  queue_.push_back(std::move(work));
+  if (waiting_ < queue_.size() && threads_.size() < limit_)
+    threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
+  wake_.notify_one();
+}
+
+void Executor::serve(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    ++waiting_;
+    wake_.wait(lock, stop, [this] { return !queue_.empty(); });
+    --waiting_;
+    if (stop.stop_requested() || queue_.empty()) continue;
+    auto work = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    work();
+    work = nullptr;  // what it captured dies without the lock
+    lock.lock();
+  }
+}
+
+}  // namespace kindlb::controller

@@ -1,0 +1,546 @@
+#include "kindlb/controller/fleet.hpp"
+
+#include "controller/unit_message.hpp"
+#include "kindlb/core/backoff.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace kindlb::controller {
+
+namespace {
+
+constexpr core::Backoff kConnectBackoff{std::chrono::milliseconds(100),
+                                        std::chrono::milliseconds(5'000)};
+constexpr core::Backoff kRefillBackoff{std::chrono::milliseconds(1'000),
+                                       std::chrono::milliseconds(30'000)};
+
+core::Reach worst(core::Reach a, core::Reach b) {
+  return std::max(a, b);
+}
+
+core::Reach reach_of(proxy::ProbeResult result) {
+  switch (result) {
+    case proxy::ProbeResult::Reached:
+      return core::Reach::Reached;
+    case proxy::ProbeResult::Refused:
+      return core::Reach::Refused;
+    case proxy::ProbeResult::Unreachable:
+      return core::Reach::Unreachable;
+  }
+  return core::Reach::Unreachable;
+}
+
+std::vector<core::IpAddress> plain(const std::vector<core::Cidr>& addresses) {
+  std::vector<core::IpAddress> out;
+  out.reserve(addresses.size());
+  for (const auto& address : addresses) out.push_back(address.address);
+  return out;
+}
+
+}  // namespace
+
+Fleet::Fleet(Loop& loop, Executor& executor, ProxyHost& host, FleetOptions options,
+             Callbacks callbacks)
+    : loop_(loop),
+      executor_(executor),
+      host_(host),
+      options_(options),
+      callbacks_(std::move(callbacks)) {}
+
+// ---- looking and adopting ----------------------------------------------------------------------
+
+void Fleet::discover() {
+  if (std::exchange(discovering_, true)) return;
+  executor_.submit([this] {
+    auto found = std::make_shared<core::Result<std::vector<HostedProxy>>>(host_.list());
+    loop_.post([this, found] {
+      discovering_ = false;
+      if (!found->ok()) {
+        spdlog::warn("cannot list the proxies: {}", found->error().text());
+        loop_.after(std::chrono::seconds(1), [this] { discover(); });
+        return;
+      }
+      adopt(std::move(*found).value());
+    });
+  });
+}
+
+void Fleet::adopt(std::vector<HostedProxy> found) {
+  std::set<std::string> alive;
+  for (const auto& one : found) alive.insert(one.id);
+  std::vector<std::string> gone;
+  for (const auto& [id, proxy] : proxies_)
+    if (!alive.contains(id)) gone.push_back(id);
+  for (const auto& id : gone) container_destroyed(id);
+  for (auto& one : found) adopt_one(std::move(one));
+  discovered_ = true;
+  callbacks_.discovered();
+  refill_soon(std::chrono::milliseconds(0));
+}
+
+void Fleet::adopt_one(HostedProxy found) {
+  const auto id = found.id;
+  if (const auto known = proxies_.find(id); known != proxies_.end()) {
+    if (known->second.host.running && !found.running) container_died(id);
+    if (!known->second.host.running && found.running) container_started(id);
+    return;
+  }
+  // Another thread may be making it this very moment: whoever asked for it takes it in.
+  if (!found.state && found.running && (!warming_.empty() || !coming_.empty())) return;
+  auto& proxy = proxies_[id];
+  proxy.host = std::move(found);
+  if (proxy.host.state) {
+    proxy.envoy = proxy.host.running ? proxy.host.state->envoy : proxy::EnvoyState::Down;
+    take_state(proxy, proxy.host.state->units);
+  }
+  proxy.host.state.reset();
+  if (proxy.unit.empty()) {
+    if (proxy.host.running && proxy.host.current)
+      open_channel(proxy);
+    else
+      remove_proxy(id);
+    return;
+  }
+  if (!proxy.host.running) proxy.trouble = "the container is stopped";
+  spdlog::debug("adopted {} for {}", proxy.host.name, proxy.owner);
+  callbacks_.changed(proxy.unit);
+}
+
+void Fleet::take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units) {
+  const auto mine = std::find_if(units.begin(), units.end(), [&](const proxy::UnitState& unit) {
+    return proxy.unit.empty() || unit.unit == proxy.unit;
+  });
+  if (mine == units.end()) {
+    proxy.acknowledged = {};
+    return;
+  }
+  proxy.unit = mine->unit;
+  proxy.owner = mine->owner;
+  proxy.addresses = mine->addresses;
+  proxy.acknowledged =
+      mine->acknowledged ? core::Revision::parse(mine->revision) : core::Revision{};
+}
+
+// ---- channels ----------------------------------------------------------------------------------
+
+void Fleet::open_channel(Proxy& proxy) {
+  if (proxy.channel != Channel::Closed || proxy.removing || !proxy.host.running) return;
+  proxy.channel = Channel::Opening;
+  executor_.submit([this, id = proxy.host.id] {
+    auto result = std::make_shared<core::Result<void>>(host_.connect(id));
+    loop_.post([this, id, result] { channel_opened(id, *result); });
+  });
+}
+
+void Fleet::channel_opened(const std::string& id, const core::Result<void>& result) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end()) {
+    host_.disconnect(id);
+    return;
+  }
+  auto& proxy = found->second;
+  if (result.ok()) return;  // its Hello makes it usable
+  proxy.channel = Channel::Closed;
+  spdlog::debug("no channel to {}: {}", proxy.host.name, result.error().text());
+  loop_.after(core::delay_before(proxy.connect_failures++, kConnectBackoff, 0.5), [this, id] {
+    if (const auto again = proxies_.find(id); again != proxies_.end()) open_channel(again->second);
+  });
+}
+
+void Fleet::agent_said(const std::string& id, proxy::Message message) {
+  loop_.post([this, id, message = std::move(message)] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end() || found->second.removing) return;
+    std::visit([&](const auto& one) { on(found->second, one); }, message);
+  });
+}
+
+void Fleet::agent_lost(const std::string& id, const std::string& why) {
+  loop_.post([this, id, why] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end()) return;
+    auto& proxy = found->second;
+    proxy.channel = Channel::Closed;
+    proxy.sent = {};
+    if (proxy.removing || !proxy.host.running) return;
+    spdlog::debug("lost the channel to {}: {}", proxy.host.name, why);
+    loop_.after(core::delay_before(proxy.connect_failures++, kConnectBackoff, 0.5), [this, id] {
+      if (const auto again = proxies_.find(id); again != proxies_.end())
+        open_channel(again->second);
+    });
+    if (!proxy.unit.empty()) callbacks_.changed(proxy.unit);
+  });
+}
+
+void Fleet::send(Proxy& proxy, proxy::Message message) {
+  if (proxy.channel == Channel::Open && host_.send(proxy.host.id, message)) return;
+  proxy.waiting = std::move(message);
+  open_channel(proxy);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Hello& hello) {
+  proxy.channel = Channel::Open;
+  proxy.connect_failures = 0;
+  proxy.envoy = hello.envoy;
+  if (hello.envoy == proxy::EnvoyState::Live) proxy.trouble.clear();
+  take_state(proxy, hello.units);
+  if (auto waiting = std::exchange(proxy.waiting, std::nullopt)) send(proxy, std::move(*waiting));
+  if (!proxy.unit.empty()) callbacks_.changed(proxy.unit);
+  if (proxy.unit.empty()) spdlog::debug("{} is warm", proxy.host.name);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Applied& applied) {
+  if (applied.id != proxy.last_apply) return;
+  proxy.sent = {};
+  proxy.acknowledged = core::Revision::parse(applied.revision);
+  proxy.rejected = {};
+  proxy.rejection.clear();
+  proxy.address_refused = false;
+  if (!applied.probes.empty()) {
+    proxy.reach = core::Reach::Reached;
+    proxy.reach_detail.clear();
+  }
+  for (const auto& probe : applied.probes) {
+    const auto reach = reach_of(probe.result);
+    if (reach > proxy.reach) proxy.reach_detail = probe.detail;
+    proxy.reach = worst(proxy.reach, reach);
+  }
+  callbacks_.changed(proxy.unit);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Rejected& rejected) {
+  if (rejected.id != proxy.last_apply || rejected.stage == proxy::RejectStage::Superseded) return;
+  proxy.sent = {};
+  proxy.rejected = core::Revision::parse(rejected.revision);
+  proxy.rejection = rejected.text;
+  proxy.address_refused = rejected.stage == proxy::RejectStage::Address;
+  spdlog::warn("{}: the proxy refused its configuration: {}", proxy.owner, rejected.text);
+  callbacks_.changed(proxy.unit);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Status& status) {
+  proxy.envoy = status.envoy;
+  proxy.trouble = status.envoy == proxy::EnvoyState::Live ? "" : status.text;
+  if (status.envoy == proxy::EnvoyState::Down)
+    spdlog::warn("{}: Envoy {}", proxy.owner.empty() ? proxy.host.name : proxy.owner, status.text);
+  if (proxy.unit.empty()) return;
+  if (status.envoy == proxy::EnvoyState::Live) take_state(proxy, status.units);
+  callbacks_.changed(proxy.unit);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Bye& bye) {
+  spdlog::debug("{} says goodbye: {}", proxy.host.name, bye.reason);
+}
+
+// ---- Services ----------------------------------------------------------------------------------
+
+Fleet::Proxy* Fleet::holder_of(const std::string& unit) {
+  return const_cast<Proxy*>(std::as_const(*this).holder_of(unit));
+}
+
+const Fleet::Proxy* Fleet::holder_of(const std::string& unit) const {
+  for (const auto& [id, proxy] : proxies_)
+    if (proxy.unit == unit && !unit.empty()) return &proxy;
+  return nullptr;
+}
+
+core::ProxyView Fleet::view(const std::string& unit) const {
+  core::ProxyView out;
+  out.coming = coming_.contains(unit);
+  const auto* proxy = holder_of(unit);
+  if (proxy == nullptr) return out;
+  if (proxy->removing) {
+    out.coming = true;  // not free to be claimed again, nor torn down, until it is gone
+    return out;
+  }
+  out.present = true;
+  out.live = proxy->host.running && proxy->envoy == proxy::EnvoyState::Live;
+  out.trouble = proxy->trouble;
+  out.acknowledged = proxy->acknowledged;
+  out.sent = proxy->sent;
+  out.rejected = proxy->rejected;
+  out.rejection = proxy->rejection;
+  out.address_refused = proxy->address_refused;
+  out.reach = proxy->reach;
+  out.reach_detail = proxy->reach_detail;
+  out.addresses = plain(proxy->addresses);
+  return out;
+}
+
+std::vector<Fleet::Holding> Fleet::holdings() const {
+  std::vector<Holding> out;
+  for (const auto& [id, proxy] : proxies_)
+    if (!proxy.unit.empty() && !proxy.removing)
+      out.push_back({id, proxy.unit, proxy.owner, proxy.host.running});
+  return out;
+}
+
+std::map<core::IpAddress, std::string> Fleet::held_addresses(const std::string& network) const {
+  std::map<core::IpAddress, std::string> out;
+  for (const auto& [id, proxy] : proxies_) {
+    if (proxy.host.network != network || proxy.unit.empty()) continue;
+    for (const auto& address : proxy.addresses) out.emplace(address.address, proxy.unit);
+  }
+  return out;
+}
+
+Fleet::Proxy* Fleet::warm_for(const std::string& unit, const std::string& network) {
+  Proxy* best = nullptr;
+  for (auto& [id, proxy] : proxies_) {
+    const bool ready = proxy.unit.empty() && !proxy.removing && proxy.host.network == network &&
+                       proxy.channel == Channel::Open && proxy.envoy == proxy::EnvoyState::Live;
+    if (!ready) continue;
+    if (proxy.promised == unit) return &proxy;
+    if (proxy.promised.empty() && best == nullptr) best = &proxy;
+  }
+  return best;
+}
+
+std::size_t Fleet::warm_count() const {
+  return static_cast<std::size_t>(
+      std::count_if(proxies_.begin(), proxies_.end(), [](const auto& item) {
+        return item.second.unit.empty() && item.second.channel == Channel::Open;
+      }));
+}
+
+void Fleet::prepare(const std::string& unit, const std::string& network,
+                    const std::vector<core::Cidr>& addresses) {
+  auto* proxy = holder_of(unit) != nullptr ? nullptr : warm_for(unit, network);
+  if (proxy == nullptr || proxy->promised == unit) return;
+  proxy->promised = unit;
+  send(*proxy, proxy::Prepare{next_id_++, addresses});
+  // A Service that went away before its claim must not keep a proxy out of the pool.
+  loop_.after(std::chrono::seconds(10), [this, id = proxy->host.id, unit] {
+    const auto found = proxies_.find(id);
+    if (found != proxies_.end() && found->second.promised == unit) found->second.promised.clear();
+  });
+}
+
+void Fleet::hold(Proxy& proxy, const std::string& unit, const std::string& owner) {
+  proxy.unit = unit;
+  proxy.owner = owner;
+  proxy.promised.clear();
+  executor_.submit([this, id = proxy.host.id, unit, owner] {
+    if (const auto renamed = host_.rename(id, owner, unit); !renamed.ok())
+      spdlog::debug("cannot name the proxy of {}: {}", owner, renamed.error().text());
+  });
+}
+
+void Fleet::claim(const std::string& unit, const std::string& owner, const std::string& network) {
+  if (holder_of(unit) != nullptr || coming_.contains(unit)) return;
+  if (auto* proxy = warm_for(unit, network)) {
+    hold(*proxy, unit, owner);
+    refill_soon(options_.refill_delay);
+    callbacks_.changed(unit);
+    return;
+  }
+  create_for(unit, owner, network);
+}
+
+void Fleet::create_for(const std::string& unit, const std::string& owner,
+                       const std::string& network) {
+  coming_.insert_or_assign(unit, Coming{owner, network});
+  executor_.submit([this, unit, network] {
+    auto result = std::make_shared<core::Result<HostedProxy>>(host_.create(network));
+    loop_.post([this, unit, result] { created_for(unit, std::move(*result)); });
+  });
+}
+
+void Fleet::created_for(const std::string& unit, core::Result<HostedProxy> result) {
+  const auto node = coming_.extract(unit);
+  const auto& wish = node.mapped();
+  if (!result.ok()) {
+    callbacks_.claim_failed(unit, result.error());
+    return;
+  }
+  const auto id = result->id;
+  auto& proxy = proxies_[id];
+  proxy.host = std::move(result).value();
+  if (wish.unwanted) {
+    remove_proxy(id);
+    callbacks_.changed(unit);
+    return;
+  }
+  hold(proxy, unit, wish.owner);
+  open_channel(proxy);
+  callbacks_.changed(unit);
+}
+
+void Fleet::apply(const std::string& unit, const core::ProxyConfig& config,
+                  const core::Revision& revision, const std::vector<core::Probe>& probes) {
+  auto* proxy = holder_of(unit);
+  if (proxy == nullptr || proxy->removing) return;
+  proxy->sent = revision;
+  proxy->reach = probes.empty() ? proxy->reach : core::Reach::Unknown;
+  proxy->addresses = config.addresses;
+  proxy->last_apply = next_id_++;
+  send(*proxy, proxy::Apply{proxy->last_apply, unit_message(config, revision), probes});
+}
+
+void Fleet::forget_failure(const std::string& unit) {
+  auto* proxy = holder_of(unit);
+  if (proxy == nullptr) return;
+  proxy->rejected = {};
+  proxy->rejection.clear();
+  proxy->address_refused = false;
+  proxy->reach = core::Reach::Unknown;
+  callbacks_.changed(unit);
+}
+
+void Fleet::start(const std::string& unit) {
+  auto* proxy = holder_of(unit);
+  if (proxy == nullptr || proxy->host.running || proxy->removing) return;
+  if (std::exchange(proxy->starting, true)) return;
+  executor_.submit([this, id = proxy->host.id] {
+    auto result = std::make_shared<core::Result<void>>(host_.start(id));
+    loop_.post([this, id, result] {
+      const auto found = proxies_.find(id);
+      if (found == proxies_.end()) return;
+      found->second.starting = false;
+      if (result->ok()) return container_started(id);
+      // A container that does not start again is of no use: its Service gets another one.
+      spdlog::warn("{} does not start again: {}", found->second.host.name, result->error().text());
+      remove_proxy(id);
+    });
+  });
+}
+
+void Fleet::remove(const std::string& unit) {
+  if (const auto coming = coming_.find(unit); coming != coming_.end()) {
+    coming->second.unwanted = true;
+    return;
+  }
+  if (auto* proxy = holder_of(unit)) remove_proxy(proxy->host.id);
+}
+
+void Fleet::remove_proxy(const std::string& id) {
+  auto& proxy = proxies_.at(id);
+  if (std::exchange(proxy.removing, true)) return;
+  executor_.submit([this, id] {
+    host_.disconnect(id);
+    auto result = std::make_shared<core::Result<void>>(host_.remove(id));
+    loop_.post([this, id, result] { removed(id, *result); });
+  });
+}
+
+void Fleet::removed(const std::string& id, const core::Result<void>& result) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end()) return;
+  if (!result.ok()) {
+    spdlog::warn("cannot remove {}: {}", found->second.host.name, result.error().text());
+    loop_.after(std::chrono::seconds(1), [this, id] {
+      const auto again = proxies_.find(id);
+      if (again == proxies_.end()) return;
+      again->second.removing = false;
+      remove_proxy(id);
+    });
+    return;
+  }
+  const auto unit = found->second.unit;
+  proxies_.erase(found);
+  if (!unit.empty()) callbacks_.changed(unit);
+}
+
+// ---- the engine's events -----------------------------------------------------------------------
+
+void Fleet::container_started(const std::string& id) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end() || found->second.host.running) return;
+  auto& proxy = found->second;
+  proxy.host.running = true;
+  proxy.channel = Channel::Closed;
+  proxy.envoy = proxy::EnvoyState::Starting;
+  proxy.acknowledged = {};
+  proxy.trouble = "the container was started again";
+  open_channel(proxy);
+  if (!proxy.unit.empty()) callbacks_.changed(proxy.unit);
+}
+
+void Fleet::container_died(const std::string& id) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end() || found->second.removing || !found->second.host.running) return;
+  auto& proxy = found->second;
+  proxy.host.running = false;
+  proxy.envoy = proxy::EnvoyState::Down;
+  proxy.trouble = "its container stopped";
+  proxy.sent = {};
+  if (proxy.unit.empty()) return remove_proxy(id);
+  spdlog::warn("{}: the proxy container stopped", proxy.owner);
+  callbacks_.changed(proxy.unit);
+}
+
+void Fleet::container_destroyed(const std::string& id) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end()) return;
+  host_.disconnect(id);
+  const auto unit = found->second.unit;
+  const bool expected = found->second.removing;
+  if (!expected) spdlog::warn("the proxy container {} was removed", found->second.host.name);
+  if (expected) return;  // removed() finishes it, once its volume is gone too
+  proxies_.erase(found);
+  if (!unit.empty()) callbacks_.changed(unit);
+  refill_soon(options_.refill_delay);
+}
+
+// ---- the warm pool -----------------------------------------------------------------------------
+
+void Fleet::keep_warm_on(std::set<std::string> networks) {
+  if (networks_ == networks) return;
+  networks_ = std::move(networks);
+  if (discovered_) refill_soon(std::chrono::milliseconds(0));
+}
+
+void Fleet::refill_soon(std::chrono::milliseconds delay) {
+  if (std::exchange(refill_planned_, true)) return;
+  loop_.after(delay, [this] {
+    refill_planned_ = false;
+    refill();
+  });
+}
+
+void Fleet::refill() {
+  if (!discovered_) return;
+  trim_warm();
+  for (const auto& network : networks_) {
+    std::size_t have = warming_.contains(network) ? warming_.at(network) : 0;
+    for (const auto& [id, proxy] : proxies_)
+      if (proxy.unit.empty() && !proxy.removing && proxy.host.network == network) ++have;
+    for (; have < options_.warm_proxies; ++have) create_warm(network);
+  }
+}
+
+void Fleet::trim_warm() {
+  std::vector<std::string> surplus;
+  for (const auto& [id, proxy] : proxies_)
+    if (proxy.unit.empty() && !proxy.removing && !networks_.contains(proxy.host.network))
+      surplus.push_back(id);
+  for (const auto& id : surplus) remove_proxy(id);
+}
+
+void Fleet::create_warm(const std::string& network) {
+  ++warming_[network];
+  executor_.submit([this, network] {
+    auto result = std::make_shared<core::Result<HostedProxy>>(host_.create(network));
+    loop_.post([this, network, result] {
+      if (--warming_[network] == 0) warming_.erase(network);
+      if (!result->ok()) {
+        spdlog::warn("cannot start a warm proxy on network {}: {}", network,
+                     result->error().text());
+        refill_soon(core::delay_before(refill_failures_++, kRefillBackoff, 0.5));
+        return;
+      }
+      refill_failures_ = 0;
+      const auto id = (*result)->id;
+      auto& proxy = proxies_[id];
+      proxy.host = std::move(*result).value();
+      open_channel(proxy);
+      trim_warm();
+    });
+  });
+}
+
+}  // namespace kindlb::controller

@@ -1,0 +1,60 @@
+#include "kindlb/controller/networks.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace kindlb::controller {
+
+NetworkFacts facts_of(const docker::Network& network) {
+  NetworkFacts facts;
+  for (const auto& subnet : network.subnets) {
+    facts.subnets.emplace(subnet.cidr.address.family(), subnet.cidr);
+    if (subnet.gateway) facts.in_use.insert(*subnet.gateway);
+  }
+  for (const auto& member : network.members) {
+    if (member.ipv4) facts.in_use.insert(member.ipv4->address);
+    if (member.ipv6) facts.in_use.insert(member.ipv6->address);
+  }
+  return facts;
+}
+
+void Networks::refresh(const std::string& name) {
+  auto& entry = entries_[name];
+  if (std::exchange(entry.looking, true)) {
+    entry.again = true;
+    return;
+  }
+  executor_.submit([this, name] {
+    auto result = std::make_shared<core::Result<docker::Network>>(engine_.inspect_network(name));
+    loop_.post([this, name, result] { looked_up(name, *result); });
+  });
+}
+
+void Networks::looked_up(const std::string& name, const core::Result<docker::Network>& result) {
+  auto& entry = entries_[name];
+  entry.looking = false;
+  const auto before = entry;
+  entry.known = result.ok();
+  entry.error = result.ok() ? "" : result.error().text();
+  if (result.ok()) entry.facts = facts_of(*result);
+  if (std::exchange(entry.again, false)) refresh(name);
+  if (!result.ok()) loop_.after(std::chrono::seconds(2), [this, name] { refresh(name); });
+  if (before.known != entry.known || before.facts != entry.facts || before.error != entry.error)
+    changed_(name);
+}
+
+void Networks::refresh_all() {
+  for (const auto& [name, entry] : entries_) refresh(name);
+}
+
+const NetworkFacts* Networks::find(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() || !found->second.known ? nullptr : &found->second.facts;
+}
+
+std::string Networks::error(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? "" : found->second.error;
+}
+
+}  // namespace kindlb::controller
