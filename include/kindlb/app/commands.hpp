@@ -1,0 +1,12 @@
+#pragma once
+// What each sub-command does. All return the process's exit code: 0, 1 when something failed on the
+// way, 2 when it could not begin (one line on standard error says what to do).
+
+#include "kindlb/app/options.hpp"
+
+namespace kindlb::app {
+
+int run(const Options& options);
+int cleanup(const Options& options);
+
+}  // namespace kindlb::app

@@ -1,0 +1,55 @@
+#pragma once
+// The command line as values. Parsing never exits and never prints: it says what to do next.
+
+#include "kindlb/core/policy.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kindlb::app {
+
+enum class Command { Run, Version, Cleanup, Completion };
+enum class LogFormat { Human, Json };
+enum class OnExit { Keep, Delete };
+
+struct Options {
+  Command command = Command::Run;
+
+  // clusters
+  std::string kubeconfig;
+  std::string context;
+  std::string network = "kind";
+  bool single_cluster = false;  ///< --kubeconfig or --context was given
+
+  // Services
+  core::Policy policy;
+
+  // proxies
+  std::size_t warm_proxies = 2;
+  std::string envoy_image = "kindlb/envoy:v1.40.0";
+  std::string agent_binary;  ///< empty: beside kindlb itself
+  OnExit on_exit = OnExit::Keep;
+
+  // engine and logs
+  std::string docker_host;
+  std::string log_level = "info";
+  LogFormat log_format = LogFormat::Human;
+
+  bool assume_yes = false;  ///< cleanup
+  std::string shell;        ///< completion
+};
+
+/// What main does with a command line: run it, or print this and leave.
+struct Parsed {
+  std::optional<Options> options;
+  std::string text;  ///< help or one line about a mistake
+  int exit_code = 0;
+};
+
+Parsed parse(const std::vector<std::string>& arguments);
+
+/// The completion script for "bash", "zsh" or "fish", made from the same definitions.
+std::string completion_script(const std::string& shell);
+
+}  // namespace kindlb::app

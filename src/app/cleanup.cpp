@@ -1,0 +1,140 @@
+#include "app/startup.hpp"
+#include "kindlb/app/commands.hpp"
+#include "kindlb/controller/kind_clusters.hpp"
+#include "kindlb/core/eligibility.hpp"
+#include "kindlb/kube/api.hpp"
+#include "kindlb/proxy/containers.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kindlb::app {
+
+namespace {
+
+const std::vector<std::string> kOurs = {std::string(proxy::kProxyLabel) + "=1"};
+
+/// Everything with our label on this engine.
+struct Leftovers {
+  std::vector<proxy::Proxy> proxies;
+  std::vector<docker::Volume> volumes;
+  std::vector<docker::Image> images;
+
+  bool none() const { return proxies.empty() && volumes.empty() && images.empty(); }
+};
+
+core::Result<Leftovers> find_leftovers(docker::Engine& engine) {
+  Leftovers out;
+  auto proxies = proxy::list_proxies(engine);
+  if (!proxies.ok()) return proxies.error();
+  auto volumes = engine.list_volumes(kOurs);
+  if (!volumes.ok()) return volumes.error();
+  auto images = engine.list_images(kOurs);
+  if (!images.ok()) return images.error();
+  return Leftovers{std::move(*proxies), std::move(*volumes), std::move(*images)};
+}
+
+bool agreed(const Options& options, const Leftovers& found) {
+  std::printf(
+      "This removes %zu proxies (their Services stop answering), %zu volumes and %zu "
+      "images of kindlb,\nand takes its marks off the Services of the kind clusters that "
+      "answer.\n",
+      found.proxies.size(), found.volumes.size(), found.images.size());
+  if (options.assume_yes) return true;
+  std::printf("Stop kindlb first, or it will make them again. Go on? [y/N] ");
+  std::fflush(stdout);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+/// The units' owners tell which Services carry our marks.
+std::size_t release_services(docker::Engine& engine, const std::vector<proxy::Proxy>& proxies) {
+  std::map<std::string, std::vector<kube::ReleasePatch>> by_cluster;
+  for (const auto& one : proxies) {
+    const auto state = proxy::read_state(engine, one.id);
+    if (!state.ok()) continue;
+    for (const auto& unit : state->units) {
+      const auto first = unit.owner.find('/');
+      const auto second = unit.owner.find('/', first + 1);
+      if (second == std::string::npos) continue;
+      const core::ServiceKey key{unit.owner.substr(0, first),
+                                 unit.owner.substr(first + 1, second - first - 1),
+                                 unit.owner.substr(second + 1)};
+      by_cluster[key.cluster].push_back({key, unit.unit, true});
+    }
+  }
+  const auto nodes = engine.list_containers({controller::kKindClusterLabel});
+  if (!nodes.ok()) return 0;
+  std::size_t released = 0;
+  for (const auto& [name, cluster] : controller::group_clusters(*nodes)) {
+    const auto found = by_cluster.find(name);
+    if (found == by_cluster.end()) continue;
+    const auto connection = controller::connect_cluster(engine, cluster);
+    if (!connection.ok()) {
+      std::printf("cluster %s does not answer; its Services keep their marks: %s\n", name.c_str(),
+                  connection.error().text().c_str());
+      continue;
+    }
+    const auto api = kube::make_api(connection->client, name);
+    for (const auto& patch : found->second) released += api->release(patch).ok() ? 1U : 0U;
+  }
+  return released;
+}
+
+template <typename T, typename Remove>
+std::size_t remove_all(const std::vector<T>& items, const char* what, const Remove& remove) {
+  std::size_t removed = 0;
+  for (const auto& item : items) {
+    const auto result = remove(item);
+    if (result.ok() || result.error().kind == core::ErrorKind::NotFound)
+      ++removed;
+    else
+      std::fprintf(stderr, "kindlb: cannot remove a %s: %s\n", what, result.error().text().c_str());
+  }
+  return removed;
+}
+
+}  // namespace
+
+int cleanup(const Options& options) {
+  if (!options.assume_yes && isatty(STDIN_FILENO) == 0) {
+    std::fprintf(stderr,
+                 "kindlb: cleanup asks before it removes anything; there is nobody to ask "
+                 "here, so pass --yes\n");
+    return 2;
+  }
+  auto engine = connect_engine(options);
+  if (!engine) return 2;
+  const auto found = find_leftovers(*engine);
+  if (!found.ok()) return complain(found.error());
+  if (found->none()) {
+    std::printf("Nothing of kindlb is on this engine.\n");
+    return 0;
+  }
+  if (!agreed(options, *found)) {
+    std::printf("Nothing removed.\n");
+    return 1;
+  }
+  const auto services = release_services(*engine, found->proxies);
+  const auto proxies = remove_all(found->proxies, "proxy", [&](const proxy::Proxy& one) {
+    return proxy::remove_proxy(*engine, one);
+  });
+  const auto left = engine->list_volumes(kOurs);
+  remove_all(left.ok() ? *left : std::vector<docker::Volume>{}, "volume",
+             [&](const docker::Volume& one) { return engine->remove_volume(one.name); });
+  const auto images = remove_all(found->images, "image", [&](const docker::Image& one) {
+    return engine->remove_image(one.tags.empty() ? one.id : one.tags.front());
+  });
+  std::printf("Removed %zu proxies and %zu images; released %zu Services.\n", proxies, images,
+              services);
+  const bool all = proxies == found->proxies.size() && images == found->images.size();
+  return all ? 0 : 1;
+}
+
+}  // namespace kindlb::app

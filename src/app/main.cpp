@@ -1,0 +1,39 @@
+#include "kindlb/app/commands.hpp"
+#include "kindlb/app/logging.hpp"
+#include "kindlb/app/options.hpp"
+
+#include <malloc.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+using namespace kindlb;
+
+int main(int argc, char** argv) {
+  // Many mostly idle threads: one arena keeps the memory of a burst from being kept once per
+  // thread.
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+
+  const auto parsed = app::parse(std::vector<std::string>(argv + 1, argv + argc));
+  if (!parsed.options) {
+    std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);
+    return parsed.exit_code;
+  }
+  const auto& options = *parsed.options;
+  app::set_up_logging(options.log_level, options.log_format);
+  switch (options.command) {
+    case app::Command::Run:
+      return app::run(options);
+    case app::Command::Cleanup:
+      return app::cleanup(options);
+    case app::Command::Version:
+      std::puts("kindlb " KINDLB_VERSION);
+      return 0;
+    case app::Command::Completion:
+      std::fputs(app::completion_script(options.shell).c_str(), stdout);
+      return 0;
+  }
+  return 2;
+}
