@@ -1,0 +1,247 @@
+// A proxy container's whole life on the real engine, with the real agent and the real Envoy: built,
+// created, told to serve, asked over HTTP, restarted, removed.
+#include "kindlb/core/proxy_config.hpp"
+#include "kindlb/envoy/render.hpp"
+#include "kindlb/proxy/channel_hub.hpp"
+#include "kindlb/proxy/containers.hpp"
+#include "kindlb/proxy/image.hpp"
+#include "support/docker_rig.hpp"
+#include "support/tcp.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
+namespace {
+
+using namespace kindlb;
+using testing::must;
+
+constexpr std::chrono::seconds kPatience{60};
+constexpr const char* kUnit = "3f0c9f56-0000-4000-8000-1f6c5a5d9e01";
+
+/// What the agent said, in order. next<T>() takes the first message of that type that fits.
+class Inbox {
+ public:
+  proxy::ChannelHub::Callbacks callbacks() {
+    return {.on_message = [this](const std::string&,
+                                 proxy::Message message) { note(std::move(message)); },
+            .on_closed = [this](const std::string&,
+                                const std::string& reason) { note(proxy::Bye{reason}); }};
+  }
+
+  template <typename T>
+  T next(const std::function<bool(const T&)>& fits = [](const T&) { return true; }) {
+    std::unique_lock lock(mutex_);
+    auto found = messages_.end();
+    const auto look = [&] {
+      found = std::ranges::find_if(messages_, [&](const proxy::Message& message) {
+        const auto* typed = std::get_if<T>(&message);
+        return typed != nullptr && fits(*typed);
+      });
+      return found != messages_.end();
+    };
+    REQUIRE_MESSAGE(wake_.wait_for(lock, kPatience, look), "the agent did not say it in time");
+    auto out = std::get<T>(*found);
+    messages_.erase(found);
+    return out;
+  }
+
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    messages_.clear();
+  }
+
+  /// The greeting, or nothing when the stream ended instead.
+  std::optional<proxy::Hello> hello_or_end() {
+    std::unique_lock lock(mutex_);
+    REQUIRE(wake_.wait_for(lock, kPatience, [&] { return !messages_.empty(); }));
+    const auto first = messages_.front();
+    messages_.erase(messages_.begin());
+    const auto* hello = std::get_if<proxy::Hello>(&first);
+    return hello == nullptr ? std::nullopt : std::optional(*hello);
+  }
+
+ private:
+  void note(proxy::Message message) {
+    const std::lock_guard lock(mutex_);
+    messages_.push_back(std::move(message));
+    wake_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<proxy::Message> messages_;
+};
+
+/// An engine, a network, a backend on the network's gateway, and the proxy image.
+class World {
+ public:
+  World()
+      : network(rig.make_network()),
+        subnet(network.subnets.at(0)),
+        backend(*subnet.gateway, "hello from behind"),
+        image(make_image()) {}
+  ~World() {
+    hub.close(proxy.id);
+    rig.clean_up();
+    if (built) (void)rig.engine().remove_image(image);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  void create() {
+    std::set<std::uint32_t> uids;
+    for (const auto& other : must(proxy::list_proxies(rig.engine()))) uids.insert(other.uid);
+    proxy = must(proxy::create_proxy(rig.engine(), {.image = image,
+                                                    .network = network.name,
+                                                    .uid = proxy::choose_uid(uids),
+                                                    .tag = proxy::random_tag()}));
+  }
+
+  /// Until the agent has opened its socket, the stream ends with a word on stderr.
+  proxy::Hello connect() {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    std::optional<proxy::Hello> hello;
+    while (!hello) {
+      REQUIRE(std::chrono::steady_clock::now() < deadline);
+      hub.close(proxy.id);
+      inbox.clear();  // the words of a former channel say nothing about this one
+      hub.open(proxy.id, must(proxy::connect_agent(rig.engine(), proxy.id)));
+      hello = inbox.hello_or_end();
+    }
+    if (hello->envoy != proxy::EnvoyState::Live)
+      inbox.next<proxy::Status>([](const auto& s) { return s.envoy == proxy::EnvoyState::Live; });
+    return *hello;
+  }
+
+  /// The highest address below the broadcast address.
+  core::IpAddress service_address() const { return *subnet.cidr.last().previous(); }
+  core::Target service() const { return {service_address(), 80}; }
+
+  /// Sends an Apply of a rendered unit. Answered by Applied or Rejected.
+  void apply(std::uint64_t id, const core::ProxyConfig& config) {
+    const auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kXdsCurrent});
+    proxy::Unit unit{.unit = config.unit,
+                     .owner = config.owner.text(),
+                     .revision = "r" + std::to_string(id),
+                     .addresses = config.addresses};
+    for (const auto& r : rendered.listeners) unit.listeners.push_back({r.name, r.body});
+    for (const auto& r : rendered.clusters) unit.clusters.push_back({r.name, r.body});
+    for (const auto& r : rendered.endpoints)
+      unit.assignments.push_back({r.cluster, r.file, r.body});
+    const core::Probe probe{.label = "TCP/80", .targets = {backend.target()}};
+    REQUIRE(hub.send(proxy.id, proxy::Apply{.id = id, .unit = unit, .probes = {probe}}));
+  }
+
+  core::ProxyConfig wish() const {
+    const std::string name = std::string(kUnit) + "/tcp-80/v4";
+    return {
+        .unit = kUnit,
+        .owner = {"it", "default", "web"},
+        .addresses = {{service_address(), subnet.cidr.length}},
+        .listeners = {{.name = name, .address = service_address(), .port = 80, .backend = name}},
+        .backends = {{.name = name, .targets = {backend.target()}}}};
+  }
+
+  bool volume_exists() {
+    const auto volumes = must(rig.engine().list_volumes({}));
+    return std::ranges::any_of(volumes, [&](const auto& v) { return v.name == proxy.volume; });
+  }
+
+  testing::DockerRig rig;
+  docker::Network network;
+  docker::Subnet subnet;
+  testing::OneAnswer backend;
+  bool built = false;  ///< the image was not there before
+  std::string image;
+  proxy::Proxy proxy;
+  Inbox inbox;
+  proxy::ChannelHub hub{inbox.callbacks()};
+
+ private:
+  std::string make_image() {
+    const auto ensure = [this] {
+      return must(
+          proxy::ensure_proxy_image(rig.engine(), testing::envoy_image(), KINDLB_AGENT, {}, {}));
+    };
+    const auto images = must(rig.engine().list_images({proxy::kProxyLabel})).size();
+    auto reference = ensure();
+    built = must(rig.engine().list_images({proxy::kProxyLabel})).size() > images;
+    CHECK(ensure() == reference);
+    return reference;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(World,
+                  "a Service is served through a proxy container, from creation to removal") {
+  create();
+  CHECK(connect().units.empty());
+
+  apply(1, wish());
+  const auto applied = inbox.next<proxy::Applied>();
+  CHECK(applied.revision == "r1");
+  REQUIRE(applied.probes.size() == 1);
+  CHECK(applied.probes[0].result == proxy::ProbeResult::Reached);
+  CHECK(testing::http_get(service()) == "hello from behind");
+
+  SUBCASE("endpoints are taken away and given back") {
+    auto alone = wish();
+    alone.backends[0].targets.clear();
+    apply(2, alone);
+    inbox.next<proxy::Applied>([](const auto& a) { return a.id == 2; });
+    CHECK(testing::http_get(service()) != "hello from behind");
+    apply(3, wish());
+    inbox.next<proxy::Applied>([](const auto& a) { return a.id == 3; });
+    CHECK(testing::http_get(service()) == "hello from behind");
+  }
+  SUBCASE("nobody is admitted") {
+    auto closed = wish();
+    closed.listeners[0].restricted = true;
+    apply(2, closed);
+    inbox.next<proxy::Applied>([](const auto& a) { return a.id == 2; });
+    CHECK(testing::http_get(service()) != "hello from behind");
+  }
+  SUBCASE("what Envoy refuses is rejected in Envoy's words, and the old keeps serving") {
+    auto wrong = wish();
+    wrong.listeners.push_back(wrong.listeners[0]);
+    wrong.listeners[1].name = "elsewhere";
+    wrong.listeners[1].address = *core::IpAddress::parse("192.0.2.1");
+    apply(2, wrong);
+    const auto rejected = inbox.next<proxy::Rejected>();
+    CHECK(rejected.stage == proxy::RejectStage::Envoy);
+    CHECK_MESSAGE(rejected.text.find("192.0.2.1") != std::string::npos, rejected.text);
+    CHECK(testing::http_get(service()) == "hello from behind");
+  }
+  SUBCASE("it can be adopted, and serves again after a restart without being told") {
+    const auto claimed = proxy::claimed_name(wish().owner, kUnit);
+    must(rig.engine().rename_container(proxy.id, claimed));
+    const auto listed = must(proxy::list_proxies(rig.engine()));
+    const auto found = std::ranges::find(listed, proxy.id, &proxy::Proxy::id);
+    REQUIRE(found != listed.end());
+    CHECK(found->role->role == proxy::Role::Claimed);
+    const auto state = must(proxy::read_state(rig.engine(), proxy.id));
+    REQUIRE(state.units.size() == 1);
+    CHECK(state.units[0].revision == "r1");
+    CHECK(state.units[0].acknowledged);
+
+    must(rig.engine().stop_container(proxy.id, std::chrono::seconds(5)));
+    CHECK(testing::http_get(service(), std::chrono::seconds(1)) != "hello from behind");
+    must(proxy::start_proxy(rig.engine(), proxy));
+    const auto hello = connect();
+    REQUIRE(hello.units.size() == 1);
+    CHECK(testing::http_get(service()) == "hello from behind");
+  }
+
+  hub.close(proxy.id);
+  must(proxy::remove_proxy(rig.engine(), proxy));
+  CHECK_FALSE(volume_exists());
+  rig.clean_up();
+  CHECK(rig.leftovers().empty());
+}
