@@ -1,8 +1,7 @@
+#include "app/memory.hpp"
 #include "kindlb/app/commands.hpp"
 #include "kindlb/app/logging.hpp"
 #include "kindlb/app/options.hpp"
-
-#include <malloc.h>
 
 #include <cstdio>
 #include <string>
@@ -11,11 +10,7 @@
 using namespace kindlb;
 
 int main(int argc, char** argv) {
-  // Many mostly idle threads: one arena keeps the memory of a burst from being kept once per
-  // thread.
-  mallopt(M_ARENA_MAX, 1);
-  mallopt(M_TRIM_THRESHOLD, 128 * 1024);
-
+  app::limit_heap();
   const auto parsed = app::parse(std::vector<std::string>(argv + 1, argv + argc));
   if (!parsed.options) {
     std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);

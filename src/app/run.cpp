@@ -1,3 +1,4 @@
+#include "app/memory.hpp"
 #include "app/startup.hpp"
 #include "app/stop_signal.hpp"
 #include "kindlb/app/commands.hpp"
@@ -18,6 +19,10 @@
 namespace kindlb::app {
 
 namespace {
+
+/// Ctrl-C ends kindlb within a second; letting every Service go first takes what it takes.
+constexpr std::chrono::milliseconds kPatience{800};
+constexpr std::chrono::seconds kDrainPatience{25};
 
 std::string agent_path(const Options& options) {
   if (!options.agent_binary.empty()) return options.agent_binary;
@@ -48,14 +53,16 @@ core::Result<controller::GivenCluster> given_cluster(const Options& options) {
 }  // namespace
 
 int run(const Options& options) {
-  StopSignal stop;
+  const bool drains = options.on_exit == OnExit::Delete;
+  StopSignal stop(drains ? kDrainPatience : kPatience);
   auto engine = connect_engine(options);
   if (!engine) return 2;
 
   controller::Options wanted;
   wanted.policy = options.policy;
   wanted.fleet.warm_proxies = options.warm_proxies;
-  wanted.delete_on_exit = options.on_exit == OnExit::Delete;
+  wanted.delete_on_exit = drains;
+  wanted.settled = release_startup_pages;
   if (options.single_cluster) {
     auto given = given_cluster(options);
     if (!given.ok()) return complain(given.error());
@@ -70,8 +77,7 @@ int run(const Options& options) {
   controller::Controller controller(*engine, host, std::move(wanted));
   spdlog::info("kindlb {} is running; Ctrl-C stops it", KINDLB_VERSION);
   controller.run(stop.token());
-  stop.leave_within(std::chrono::milliseconds(700));
-  spdlog::info(options.on_exit == OnExit::Keep ? "stopped; the proxies go on serving" : "stopped");
+  spdlog::info(drains ? "stopped" : "stopped; the proxies go on serving");
   return 0;
 }
 

@@ -3,9 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <ctime>
-#include <mutex>
+#include <optional>
 
 namespace kindlb::app {
 
@@ -21,29 +20,21 @@ sigset_t stop_signals() {
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(std::chrono::milliseconds patience) {
   const auto set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  waiter_ = std::jthread([this, set](const std::stop_token& ended) {
-    const timespec poll{0, 100'000'000};
+  waiter_ = std::jthread([this, set, patience](const std::stop_token& ended) {
+    using std::chrono::steady_clock;
+    std::optional<steady_clock::time_point> deadline;
+    const timespec poll{0, 50'000'000};
     while (!ended.stop_requested()) {
-      if (sigtimedwait(&set, nullptr, &poll) < 0) continue;
-      if (source_.stop_requested()) _exit(130);
+      const bool signalled = sigtimedwait(&set, nullptr, &poll) > 0;
+      if (deadline && (signalled || steady_clock::now() > *deadline)) _exit(signalled ? 130 : 0);
+      if (!signalled) continue;
+      deadline = steady_clock::now() + patience;
       source_.request_stop();
     }
-  });
-}
-
-StopSignal::~StopSignal() = default;
-
-void StopSignal::leave_within(std::chrono::milliseconds patience) {
-  last_resort_ = std::jthread([patience](const std::stop_token& ended) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, ended, patience, [] { return false; });
-    if (!ended.stop_requested()) _exit(0);
   });
 }
 

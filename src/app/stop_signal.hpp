@@ -10,17 +10,15 @@ namespace kindlb::app {
 
 class StopSignal {
  public:
-  StopSignal();
-  ~StopSignal();
+  /// `patience`: how long an orderly end may take after the signal. Then the process ends anyway,
+  /// whatever still waits for an answer.
+  explicit StopSignal(std::chrono::milliseconds patience);
 
   std::stop_token token() const { return source_.get_token(); }
-  /// Ends the process after `patience` whatever is still waiting for an answer.
-  void leave_within(std::chrono::milliseconds patience);
 
  private:
   std::stop_source source_;
   std::jthread waiter_;
-  std::jthread last_resort_;
 };
 
 }  // namespace kindlb::app

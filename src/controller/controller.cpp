@@ -18,6 +18,7 @@ constexpr core::Backoff kClusterBackoff{std::chrono::milliseconds(500),
 /// How long those who already have an address may take to show up before new ones are given out.
 constexpr std::chrono::seconds kAdoptionGrace{3};
 constexpr std::chrono::seconds kDrainLimit{20};
+constexpr std::chrono::seconds kSettled{10};
 
 core::Timestamp wall_clock() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -63,6 +64,7 @@ void Controller::run(std::stop_token stop) {
   }
   engine_watch_ = std::jthread([this](std::stop_token inner) { watch_engine(std::move(inner)); });
   loop_.after(kAdoptionGrace, [this] { reconciler_.open_allocation(); });
+  if (options_.settled) loop_.after(kSettled, options_.settled);
   loop_.run(stop);
   if (options_.delete_on_exit) drain_until(std::chrono::steady_clock::now() + kDrainLimit);
   engine_watch_.request_stop();

@@ -15,6 +15,11 @@ namespace {
 
 constexpr core::Backoff kConnectBackoff{std::chrono::milliseconds(100),
                                         std::chrono::milliseconds(5'000)};
+constexpr std::chrono::milliseconds kStartDelay{150};
+constexpr std::chrono::milliseconds kRetryRemoval{500};
+/// Channels of adopted proxies are opened one after the other: each costs the engine an exec, and
+/// nothing waits for it.
+constexpr std::chrono::milliseconds kChannelPace{150};
 constexpr core::Backoff kRefillBackoff{std::chrono::milliseconds(1'000),
                                        std::chrono::milliseconds(30'000)};
 
@@ -80,6 +85,19 @@ void Fleet::adopt(std::vector<HostedProxy> found) {
   discovered_ = true;
   callbacks_.discovered();
   refill_soon(std::chrono::milliseconds(0));
+  loop_.after(kChannelPace, [this] { open_next_channel(); });
+}
+
+/// Adopted proxies serve without us; we listen to them to hear when their Envoy does not.
+void Fleet::open_next_channel() {
+  for (auto& [id, proxy] : proxies_) {
+    if (proxy.unit.empty() || proxy.channel != Channel::Closed || proxy.removing ||
+        !proxy.host.running || proxy.connect_failures > 0)
+      continue;
+    open_channel(proxy);
+    loop_.after(kChannelPace, [this] { open_next_channel(); });
+    return;
+  }
 }
 
 void Fleet::adopt_one(HostedProxy found) {
@@ -395,7 +413,13 @@ void Fleet::start(const std::string& unit) {
   auto* proxy = holder_of(unit);
   if (proxy == nullptr || proxy->host.running || proxy->removing) return;
   if (std::exchange(proxy->starting, true)) return;
-  executor_.submit([this, id = proxy->host.id] {
+  // A container that died may be on its way out: its removal would be told by now.
+  loop_.after(kStartDelay, [this, id = proxy->host.id] { start_now(id); });
+}
+
+void Fleet::start_now(const std::string& id) {
+  if (!proxies_.contains(id)) return;
+  executor_.submit([this, id] {
     auto result = std::make_shared<core::Result<void>>(host_.start(id));
     loop_.post([this, id, result] {
       const auto found = proxies_.find(id);
@@ -432,7 +456,7 @@ void Fleet::removed(const std::string& id, const core::Result<void>& result) {
   if (found == proxies_.end()) return;
   if (!result.ok()) {
     spdlog::warn("cannot remove {}: {}", found->second.host.name, result.error().text());
-    loop_.after(std::chrono::seconds(1), [this, id] {
+    loop_.after(kRetryRemoval, [this, id] {
       const auto again = proxies_.find(id);
       if (again == proxies_.end()) return;
       again->second.removing = false;
@@ -476,12 +500,16 @@ void Fleet::container_died(const std::string& id) {
 void Fleet::container_destroyed(const std::string& id) {
   const auto found = proxies_.find(id);
   if (found == proxies_.end()) return;
-  host_.disconnect(id);
   const auto unit = found->second.unit;
-  const bool expected = found->second.removing;
-  if (!expected) spdlog::warn("the proxy container {} was removed", found->second.host.name);
-  if (expected) return;  // removed() finishes it, once its volume is gone too
+  if (!found->second.removing)
+    spdlog::warn("the proxy container {} was removed", found->second.host.name);
   proxies_.erase(found);
+  executor_.submit([this, id] {
+    host_.disconnect(id);
+    // Its volume is still there, unless the removal was our own.
+    if (const auto rest = host_.remove(id); !rest.ok())
+      spdlog::debug("leftovers of {}: {}", id, rest.error().text());
+  });
   if (!unit.empty()) callbacks_.changed(unit);
   refill_soon(options_.refill_delay);
 }

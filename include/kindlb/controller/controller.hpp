@@ -12,6 +12,7 @@
 #include "kindlb/controller/reconciler.hpp"
 #include "kindlb/docker/engine.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ struct Options {
   FleetOptions fleet;
   std::optional<GivenCluster> only;  ///< absent: every kind cluster of the engine
   bool delete_on_exit = false;
+  std::function<void()> settled;  ///< called once, when the work of starting up is over
 };
 
 class Controller {

@@ -110,6 +110,7 @@ class Fleet final : public ProxyHost::Listener {
   void adopt_one(HostedProxy found);
   void take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units);
   void open_channel(Proxy& proxy);
+  void open_next_channel();
   void channel_opened(const std::string& id, const core::Result<void>& result);
   void send(Proxy& proxy, proxy::Message message);
   Proxy* holder_of(const std::string& unit);
@@ -118,6 +119,7 @@ class Fleet final : public ProxyHost::Listener {
   void hold(Proxy& proxy, const std::string& unit, const std::string& owner);
   void create_for(const std::string& unit, const std::string& owner, const std::string& network);
   void created_for(const std::string& unit, core::Result<HostedProxy> result);
+  void start_now(const std::string& id);
   void remove_proxy(const std::string& id);
   void removed(const std::string& id, const core::Result<void>& result);
   void refill_soon(std::chrono::milliseconds delay);

@@ -1,0 +1,27 @@
+#pragma once
+// How long to wait before trying again: doubling from a first delay to a cap, with jitter so that
+// many failures of one cause do not come back in step. Pure: the random number is given.
+
+#include <algorithm>
+#include <chrono>
+
+namespace kindlb::core {
+
+struct Backoff {
+  std::chrono::milliseconds first{200};
+  std::chrono::milliseconds cap{15'000};
+};
+
+/// `attempt` counts from 0; `random` is in [0, 1). The result lies in [half, whole] of the doubled
+/// delay.
+constexpr std::chrono::milliseconds delay_before(unsigned attempt, const Backoff& limits,
+                                                 double random) {
+  auto whole = limits.first;
+  for (unsigned i = 0; i < attempt && whole < limits.cap; ++i) whole *= 2;
+  whole = std::min(whole, limits.cap);
+  const auto half = whole.count() / 2;
+  return std::chrono::milliseconds(half + static_cast<std::chrono::milliseconds::rep>(
+                                              static_cast<double>(whole.count() - half) * random));
+}
+
+}  // namespace kindlb::core
