@@ -1,0 +1,208 @@
+#include "core/small_world.hpp"
+
+#include <algorithm>
+
+namespace kindlb::test {
+
+using namespace core;
+
+bool is_refused(const Service& service) {
+  const auto is_sctp = [](const ServicePort& port) { return port.protocol == Protocol::Sctp; };
+  return !service.spec.required_features.empty() ||
+         std::all_of(service.spec.ports.begin(), service.spec.ports.end(), is_sctp);
+}
+
+SmallWorld::SmallWorld(std::uint64_t seed) : dice_(seed) {
+  policy_.datapath = dice_.one_in(3) ? Datapath::NodePort : Datapath::Auto;
+  nodes_["a"] = a_node("a", "172.18.0.2");
+  nodes_["b"] = a_node("b", "172.18.0.3");
+  subjects_.resize(3);
+  for (auto& subject : subjects_) create(subject);
+}
+
+// ---- what kindlb sees and does -----------------------------------------------------------------
+
+std::set<IpAddress> SmallWorld::taken_by_others(const Subject& subject) const {
+  auto taken = network_.taken;
+  for (const auto& other : subjects_) {
+    if (&other == &subject) continue;
+    taken.insert(other.memory.reserved.begin(), other.memory.reserved.end());
+    if (other.container)
+      taken.insert(other.container->addresses.begin(), other.container->addresses.end());
+    if (!other.object || !was_ours(*other.object)) continue;
+    for (const auto& address : reported_addresses(*other.object, IpFamily::V4))
+      taken.insert(address);
+  }
+  return taken;
+}
+
+ProxyView SmallWorld::proxy_view(const Subject& subject) const {
+  ProxyView out;
+  out.present = subject.container.has_value();
+  out.coming = subject.memory.coming;
+  out.sent = subject.memory.sent.revision;
+  out.rejected = subject.memory.rejected;
+  out.rejection = out.rejected.empty() ? "" : "Envoy says no";
+  out.reach = subject.memory.reach;
+  if (!subject.container) return out;
+  out.live = subject.container->live;
+  out.trouble = subject.container->trouble;
+  out.acknowledged = out.live ? subject.container->acknowledged : Revision{};
+  out.addresses = subject.container->addresses;
+  return out;
+}
+
+ServiceWorld SmallWorld::view(const Subject& subject) const {
+  ServiceWorld out;
+  out.service = &*subject.object;
+  for (const auto& slice : subject.slices) out.slices.push_back(&slice);
+  out.nodes = &nodes_;
+  out.network[IpFamily::V4] = {network_.subnet, taken_by_others(subject)};
+  out.reserved = subject.memory.reserved;
+  out.proxy = proxy_view(subject);
+  out.trouble = subject.memory.trouble;
+  out.direct_blocked = subject.memory.direct_blocked;
+  out.now = now_;
+  return out;
+}
+
+Plan SmallWorld::plan(const Subject& subject) {
+  ++plans_;
+  return plan_service(view(subject), policy_);
+}
+
+bool SmallWorld::step(Subject& subject) {
+  if (!subject.object) return false;
+  now_ += std::chrono::seconds(dice_.below(2));
+  const auto next = plan(subject);
+  check_plan(subject, next);
+  if (!next.addresses.empty()) subject.memory.reserved = next.addresses;
+  if (next.empty()) return false;
+  carry_out(subject, next);
+  check_addresses();
+  return true;
+}
+
+/// In the order kindlb does it; it may die before each piece.
+void SmallWorld::carry_out(Subject& subject, const Plan& plan) {
+  const auto dies = [&] { return may_crash_ && dice_.one_in(12); };
+  if (plan.write && dies()) return crash();
+  if (plan.write) write(subject, *plan.write);
+  if (plan.claim && dies()) return crash();
+  if (plan.claim) subject.memory.coming = true;
+  if (plan.apply && dies()) return crash();
+  if (plan.apply) {
+    subject.memory.sent = plan;
+    if (!plan.probes.empty()) subject.memory.reach = Reach::Unknown;
+  }
+  if (plan.remove_proxy && dies()) return crash();
+  if (plan.remove_proxy) {
+    subject.container.reset();
+    subject.memory = {};
+  }
+  if (plan.teardown != Teardown::None && dies()) return crash();
+  tear_down(subject, plan.teardown);
+}
+
+void SmallWorld::write(Subject& subject, const StatusApply& write) {
+  expect(write.uid == subject.object->uid, "writes are for the Service they were planned for");
+  check_serving(subject, write);
+  const auto before = reported_addresses(*subject.object, IpFamily::V4);
+  const bool moved = was_ours(*subject.object) && !before.empty() && !write.ingress.empty() &&
+                     write.ingress[0].ip != before[0].text();
+  expect(!moved, "a reported address never moves");
+  expect(before.empty() || !write.ingress.empty() || is_refused(*subject.object),
+         "a reported address goes only with a refusal");
+  subject.object = accepted(*subject.object, write);
+}
+
+void SmallWorld::tear_down(Subject& subject, Teardown how) {
+  if (how == Teardown::None) return;
+  expect(!subject.container.has_value(), "the proxy goes before the finalizer");
+  subject.memory.reserved.clear();
+  if (how == Teardown::DropFinalizer) {
+    subject.object.reset();
+    return;
+  }
+  subject.object->finalizers.clear();
+  subject.object->annotations.erase(kObservedAnnotation);
+  subject.object->status = {};
+}
+
+bool SmallWorld::deliver(Subject& subject) {
+  bool any = false;
+  if (std::exchange(subject.memory.coming, false)) {
+    any = true;
+    if (std::exchange(subject.engine_fails, false))
+      subject.memory.trouble = Trouble{"no container"};
+    else
+      subject.container = Container{};
+  }
+  if (subject.container && !subject.container->live) {
+    any = subject.container->live = true;
+    subject.container->trouble.clear();
+    subject.memory.reach = Reach::Unknown;
+  }
+  if (!subject.memory.sent.revision.empty()) {
+    any = true;
+    answer_apply(subject);
+  }
+  return any;
+}
+
+void SmallWorld::answer_apply(Subject& subject) {
+  const auto sent = std::exchange(subject.memory.sent, {});
+  if (!subject.container) return;
+  if (std::exchange(subject.envoy_rejects, false)) {
+    subject.memory.rejected = sent.revision;
+    return;
+  }
+  auto& container = *subject.container;
+  container.config = *sent.apply;
+  container.acknowledged = sent.revision;
+  container.addresses = sent.addresses;
+  const bool reached = !sent.apply->direct || direct_works_;
+  if (!sent.probes.empty()) subject.memory.reach = reached ? Reach::Reached : Reach::Unreachable;
+}
+
+bool SmallWorld::retry(Subject& subject) {
+  auto& memory = subject.memory;
+  const bool unreached = memory.reach == Reach::Unreachable && !memory.direct_blocked;
+  if (memory.rejected.empty() && !memory.trouble && !unreached) return false;
+  memory.rejected = {};
+  memory.trouble.reset();
+  if (unreached) {
+    memory.reach = Reach::Unknown;
+    memory.direct_blocked = true;
+  }
+  return true;
+}
+
+bool SmallWorld::anything_pending() const {
+  return std::any_of(subjects_.begin(), subjects_.end(), [](const Subject& subject) {
+    return subject.memory.coming || !subject.memory.sent.revision.empty() ||
+           (subject.container && !subject.container->live);
+  });
+}
+
+bool SmallWorld::settle() {
+  // The back-off of former failures has passed.
+  for (auto& subject : subjects_)
+    if (subject.memory.reach == Reach::Unreachable) subject.memory.reach = Reach::Unknown;
+  for (int round = 0; round < 40; ++round) {
+    may_crash_ = may_crash_ && round < 20;
+    bool busy = false;
+    for (auto& subject : subjects_) {
+      busy = step(subject) || busy;
+      if (round >= 20 || !dice_.one_in(4)) busy = deliver(subject) || busy;
+    }
+    if (busy || anything_pending()) continue;
+    for (auto& subject : subjects_) busy = retry(subject) || busy;
+    if (busy) continue;
+    may_crash_ = true;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace kindlb::test
