@@ -24,6 +24,16 @@ Fd connect_to(const std::string& path) {
   return socket;
 }
 
+/// The container may have started this very moment: the agent gets a second to listen.
+Fd connect_patiently(const std::string& path) {
+  Fd socket = connect_to(path);
+  for (int tries = 0; !socket && tries < 100; ++tries) {
+    ::poll(nullptr, 0, 10);
+    socket = connect_to(path);
+  }
+  return socket;
+}
+
 /// Moves what is there; false at the end or on an error.
 bool copy(int from, int to, std::vector<char>& buffer) {
   const auto size = ::read(from, buffer.data(), buffer.size());
@@ -42,7 +52,7 @@ bool copy(int from, int to, std::vector<char>& buffer) {
 }  // namespace
 
 int bridge(const std::string& path) {
-  const Fd agent = connect_to(path);
+  const Fd agent = connect_patiently(path);
   if (!agent) {
     log("cannot reach the agent at " + path + ": " + std::strerror(errno));
     return 1;
