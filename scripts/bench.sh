@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# bench.sh [ARGUMENT...]: build the release with its benchmarks and run each; arguments go to all of them.
+# bench.sh [ARGUMENT...]: build the release with its benchmarks and run each against real Docker, Envoy and
+# kube-apiserver; arguments go to all of them.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 cd "$ROOT"
 scripts/setup-packages.sh
+scripts/setup-docker.sh
+scripts/setup-envoy.sh
+KUBEBUILDER_ASSETS=$(scripts/setup-kube.sh --print)
+export KUBEBUILDER_ASSETS KINDLB_ENVOY_IMAGE=$ENVOY_IMAGE
 scripts/build.sh release
 found=
 for program in build/release/test/bench/*_bench; do
