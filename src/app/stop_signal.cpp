@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <optional>
 
 namespace kindlb::app {
 
@@ -25,17 +24,19 @@ StopSignal::StopSignal(std::chrono::milliseconds patience) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   waiter_ = std::jthread([this, set, patience](const std::stop_token& ended) {
-    using std::chrono::steady_clock;
-    std::optional<steady_clock::time_point> deadline;
-    const timespec poll{0, 50'000'000};
-    while (!ended.stop_requested()) {
-      const bool signalled = sigtimedwait(&set, nullptr, &poll) > 0;
-      if (deadline && (signalled || steady_clock::now() > *deadline)) _exit(signalled ? 130 : 0);
-      if (!signalled) continue;
-      deadline = steady_clock::now() + patience;
-      source_.request_stop();
-    }
+    sigwaitinfo(&set, nullptr);
+    if (ended.stop_requested()) return;
+    source_.request_stop();
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(patience);
+    const timespec limit{whole.count(), std::chrono::nanoseconds(patience - whole).count()};
+    const bool again = sigtimedwait(&set, nullptr, &limit) > 0;
+    if (!ended.stop_requested()) _exit(again ? 130 : 0);
   });
+}
+
+StopSignal::~StopSignal() {
+  waiter_.request_stop();
+  pthread_kill(waiter_.native_handle(), SIGTERM);  // for its ears only: it waits for signals
 }
 
 }  // namespace kindlb::app

@@ -13,6 +13,9 @@ class StopSignal {
   /// `patience`: how long an orderly end may take after the signal. Then the process ends anyway,
   /// whatever still waits for an answer.
   explicit StopSignal(std::chrono::milliseconds patience);
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
 
   std::stop_token token() const { return source_.get_token(); }
 

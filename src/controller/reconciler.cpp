@@ -119,6 +119,11 @@ void Reconciler::dirty(const core::ServiceKey& key) {
 void Reconciler::run() {
   run_planned_ = false;
   for (const auto& key : std::exchange(pending_, {})) reconcile(key);
+  if (allocation_open_ && parts_.fleet.discovered() && !std::exchange(told_settled_, true)) {
+    std::size_t ours = 0;
+    for (const auto& [name, cluster] : clusters_) ours += cluster.records.size();
+    spdlog::info("in charge of {} Services", ours);
+  }
 }
 
 void Reconciler::unit_changed(const std::string& unit) {

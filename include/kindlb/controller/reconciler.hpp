@@ -113,6 +113,7 @@ class Reconciler {
   std::map<core::IpAddress, std::chrono::steady_clock::time_point> strangers_;
   bool run_planned_ = false;
   bool allocation_open_ = false;
+  bool told_settled_ = false;
   bool draining_ = false;
 };
 

@@ -1,0 +1,42 @@
+#pragma once
+// Where a benchmark plays: a real cluster somebody points at, or a private API server with a
+// backend of our own on a docker network of our own. Everything made is removed on destruction.
+
+#include "kindlb/docker/engine.hpp"
+#include "kindlb/http/client.hpp"
+
+#include <memory>
+#include <string>
+
+namespace kindlb::bench {
+
+struct StageOptions {
+  std::string kubeconfig;  ///< empty: a private API server
+  std::string network = "kind";
+  std::string selector = "app=web";
+  int target_port = 8080;
+};
+
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  virtual std::string description() const = 0;
+  virtual std::string kubeconfig_path() const = 0;
+  virtual std::string network() const = 0;
+  virtual std::shared_ptr<http::Client> client() const = 0;
+  /// Of type LoadBalancer, port 80, in namespace default.
+  virtual void create_service(const std::string& name) = 0;
+  virtual void delete_service(const std::string& name) = 0;
+};
+
+/// Throws std::runtime_error with one line when it cannot be set up.
+std::unique_ptr<Stage> make_stage(docker::Engine& engine, const StageOptions& options);
+
+/// Whether packets to this address stay on a bridge of this machine (ip route get): no load is sent
+/// anywhere else.
+bool is_on_bridge(const std::string& ip);
+
+/// The status line of GET / on port 80, or why there is none.
+std::string http_get(const std::string& ip);
+
+}  // namespace kindlb::bench
