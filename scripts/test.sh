@@ -15,7 +15,7 @@ label() { # label PRESET LABELS [CTEST-OPTION...]
 
 sanitized() { # sanitized PRESET
   scripts/setup-packages.sh
-  scripts/build.sh "$1"
+  scripts/build.sh "$1" tests_unit tests_wire
   # The thread sanitizer of g++ 12 does not know the memory layouts of newer kernels' address randomisation.
   local plain_layout=(setarch "$(uname -m)" --addr-no-randomize)
   "${plain_layout[@]}" true 2>/dev/null || plain_layout=()

@@ -26,6 +26,24 @@ constexpr const char* kExamples =
     "                                        wait until a Service really answers\n"
     "Flags of a command: kindlb COMMAND --help";
 
+/// An option whose value is one of a few words.
+template <typename T>
+CLI::Option* add_choice(CLI::App& command, const std::string& name, T& target,
+                        const std::vector<std::pair<std::string, T>>& choices,
+                        const std::string& description) {
+  std::string words;
+  for (const auto& [word, value] : choices) words += (words.empty() ? "" : "|") + word;
+  const auto set = [name, &target, choices, words](const std::string& text) {
+    for (const auto& [word, value] : choices) {
+      if (word != text) continue;
+      target = value;
+      return;
+    }
+    throw CLI::ValidationError(name, "must be " + words + ", not " + text);
+  };
+  return command.add_option_function<std::string>(name, set, description)->option_text(words);
+}
+
 /// The definitions, and the places the parser fills.
 class Definitions {
  public:
@@ -38,10 +56,18 @@ class Definitions {
     auto* completion = app_.add_subcommand("completion", "Print a shell completion script");
     completion->add_option("shell", options_.shell, "bash, zsh or fish")
         ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+        ->check([](const std::string& shell) {
+          const bool known = shell == "bash" || shell == "zsh" || shell == "fish";
+          return known ? "" : "the shell must be bash, zsh or fish, not " + shell;
+        });
   }
 
   CLI::App& app() { return app_; }
+  bool knows(const std::string& command) const {
+    const auto all = app_.get_subcommands([](const CLI::App*) { return true; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const CLI::App* one) { return one->get_name() == command; });
+  }
 
   Options take() {
     static const std::map<std::string, Command> kCommands = {{"run", Command::Run},
@@ -80,13 +106,10 @@ class Definitions {
 
   void add_service_flags(CLI::App& run) {
     constexpr const char* kGroup = "Services";
-    static const std::map<std::string, core::Datapath> kPaths = {
-        {"auto", core::Datapath::Auto},
-        {"direct", core::Datapath::Direct},
-        {"nodeport", core::Datapath::NodePort}};
     run.add_option("--load-balancer-class", classes_,
                    "Class of Services to serve besides those without one; repeatable "
                    "[kindlb.dev/envoy]")
+        ->allow_extra_args(false)
         ->group(kGroup);
     run.add_flag("--require-class", options_.policy.require_class,
                  "Leave Services without a class to others")
@@ -94,18 +117,17 @@ class Definitions {
     run.add_flag("--strict", options_.policy.strict,
                  "Refuse a Service rather than serve it degraded")
         ->group(kGroup);
-    run.add_option("--datapath", options_.policy.datapath,
-                   "How proxies reach pods: direct, nodeport, or auto (direct where it gets "
-                   "through) [auto]")
-        ->transform(CLI::CheckedTransformer(kPaths).description(""))
-        ->option_text("auto|direct|nodeport")
+    add_choice<core::Datapath>(run, "--datapath", options_.policy.datapath,
+                               {{"auto", core::Datapath::Auto},
+                                {"direct", core::Datapath::Direct},
+                                {"nodeport", core::Datapath::NodePort}},
+                               "How proxies reach pods: straight, through node ports, or auto: "
+                               "straight where that gets through [auto]")
         ->group(kGroup);
   }
 
   void add_proxy_flags(CLI::App& run) {
     constexpr const char* kGroup = "Proxies";
-    static const std::map<std::string, OnExit> kOnExit = {{"keep", OnExit::Keep},
-                                                          {"delete", OnExit::Delete}};
     run.add_option("--warm-proxies", options_.warm_proxies,
                    "Proxies kept ready for new Services, per docker network")
         ->check(CLI::Range(0, 200).description(""))
@@ -118,29 +140,27 @@ class Definitions {
     run.add_option("--agent", options_.agent_binary,
                    "The kindlb-agent to put into proxies [beside kindlb]")
         ->group(kGroup);
-    run.add_option("--on-exit", options_.on_exit,
-                   "keep: proxies go on serving; delete: let every Service go first [keep]")
-        ->transform(CLI::CheckedTransformer(kOnExit).description(""))
-        ->option_text("keep|delete")
+    add_choice<OnExit>(run, "--on-exit", options_.on_exit,
+                       {{"keep", OnExit::Keep}, {"delete", OnExit::Delete}},
+                       "keep: proxies go on serving; delete: let every Service go first [keep]")
         ->group(kGroup);
   }
 
   void add_common_flags(CLI::App& command) {
     constexpr const char* kGroup = "Engine and logs";
-    static const std::map<std::string, LogFormat> kFormats = {{"human", LogFormat::Human},
-                                                              {"json", LogFormat::Json}};
     command
         .add_option("--docker-host", options_.docker_host,
                     "Docker engine: unix:///path or tcp://host:port [$DOCKER_HOST, else the "
                     "default socket]")
         ->group(kGroup);
-    command.add_option("--log-level", options_.log_level, "error, warn, info or debug")
-        ->check(CLI::IsMember({"error", "warn", "info", "debug"}).description(""))
-        ->capture_default_str()
+    add_choice<std::string>(
+        command, "--log-level", options_.log_level,
+        {{"error", "error"}, {"warn", "warn"}, {"info", "info"}, {"debug", "debug"}},
+        "The least serious lines to print [info]")
         ->group(kGroup);
-    command.add_option("--log-format", options_.log_format, "How log lines look [human]")
-        ->transform(CLI::CheckedTransformer(kFormats).description(""))
-        ->option_text("human|json")
+    add_choice<LogFormat>(command, "--log-format", options_.log_format,
+                          {{"human", LogFormat::Human}, {"json", LogFormat::Json}},
+                          "How log lines look [human]")
         ->group(kGroup);
   }
 
@@ -175,13 +195,16 @@ Parsed parse(const std::vector<std::string>& arguments) {
   auto words = arguments;
   if (means_run(words)) words.insert(words.begin(), "run");
   if (words.front() == "--version") words = {"version"};
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
   Definitions definitions;
+  if (!words.front().starts_with("-") && !definitions.knows(words.front()))
+    return mistake("there is no command '" + words.front() + "'");
+  std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     definitions.app().parse(words);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = definitions.app().get_subcommands();
-    return {std::nullopt, chosen.empty() ? definitions.app().help() : chosen.front()->help(), 0};
+    return {std::nullopt,
+            chosen.empty() ? definitions.app().help() : chosen.front()->help("kindlb"), 0};
   } catch (const CLI::ParseError& error) {
     return mistake(error.what());
   }
