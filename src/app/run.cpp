@@ -63,9 +63,11 @@ int run(const Options& options) {
   wanted.fleet.warm_proxies = options.warm_proxies;
   wanted.delete_on_exit = drains;
   wanted.settled = release_startup_pages;
+  std::string pool;  // the one of whoever serves every kind cluster
   if (options.single_cluster) {
     auto given = given_cluster(options);
     if (!given.ok()) return complain(given.error());
+    pool = given->name;
     wanted.only = std::move(*given);
   }
   const auto image = proxy::ensure_proxy_image(
@@ -73,7 +75,7 @@ int run(const Options& options) {
       [](std::string_view line) { spdlog::info("{}", line); }, stop.token());
   if (!image.ok()) return stop.token().stop_requested() ? 0 : complain(image.error());
 
-  controller::DockerProxyHost host(*engine, *image);
+  controller::DockerProxyHost host(*engine, *image, pool);
   controller::Controller controller(*engine, host, std::move(wanted));
   spdlog::info("kindlb {} is running; Ctrl-C stops it", KINDLB_VERSION);
   controller.run(stop.token());

@@ -25,9 +25,10 @@ bool has_ipv6(const docker::Network& network) {
 
 }  // namespace
 
-DockerProxyHost::DockerProxyHost(docker::Engine& engine, std::string image)
+DockerProxyHost::DockerProxyHost(docker::Engine& engine, std::string image, std::string pool)
     : engine_(engine),
       image_(std::move(image)),
+      pool_(std::move(pool)),
       hub_({.on_message =
                 [this](const std::string& id, proxy::Message message) {
                   if (auto* listener = listener_.load())
@@ -45,6 +46,7 @@ HostedProxy DockerProxyHost::hosted(const proxy::Proxy& proxy) const {
   out.network = proxy.network;
   out.running = proxy.state == docker::ContainerState::Running;
   out.current = proxy.agent == proxy::image_hash(image_);
+  out.own_pool = proxy.pool == pool_;
   return out;
 }
 
@@ -95,6 +97,7 @@ core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
   options.ipv6 = has_ipv6(*facts);
   options.uid = *uid;
   options.tag = proxy::random_tag();
+  options.pool = pool_;
   auto created = proxy::create_proxy(engine_, options);
   {
     const std::lock_guard lock(mutex_);

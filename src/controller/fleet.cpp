@@ -117,7 +117,9 @@ void Fleet::adopt_one(HostedProxy found) {
   }
   proxy.host.state.reset();
   if (proxy.unit.empty()) {
-    if (proxy.host.running && proxy.host.current)
+    if (!proxy.host.own_pool)
+      proxies_.erase(id);
+    else if (proxy.host.running && proxy.host.current)
       open_channel(proxy);
     else
       remove_proxy(id);

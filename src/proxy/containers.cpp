@@ -66,7 +66,8 @@ std::optional<Proxy> parse_proxy(const docker::Container& container) {
                .network = label_of(container.labels, kNetworkLabel),
                .uid = parse_uid(label_of(container.labels, kUidLabel)),
                .agent = label_of(container.labels, kAgentLabel),
-               .volume = label_of(container.labels, kVolumeLabel)};
+               .volume = label_of(container.labels, kVolumeLabel),
+               .pool = label_of(container.labels, kPoolLabel)};
 }
 
 std::uint32_t choose_uid(const std::set<std::uint32_t>& in_use) {
@@ -86,7 +87,8 @@ docker::ContainerSpec container_spec(const CreateOptions& options) {
                  {kNetworkLabel, options.network},
                  {kUidLabel, uid},
                  {kAgentLabel, image_hash(options.image)},
-                 {kVolumeLabel, volume}},
+                 {kVolumeLabel, volume},
+                 {kPoolLabel, options.pool}},
       .network = options.network,
       .volumes = {{volume, kStateDir}},
       .sysctls = sysctls_for(options),

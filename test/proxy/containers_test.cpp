@@ -13,7 +13,11 @@ using core::ErrorKind;
 using testing::FakeEngine;
 
 proxy::CreateOptions options() {
-  return {.image = "kindlb-proxy:beef", .network = "kind", .uid = 200'007, .tag = "0123abcd"};
+  return {.image = "kindlb-proxy:beef",
+          .network = "kind",
+          .uid = 200'007,
+          .tag = "0123abcd",
+          .pool = "mine"};
 }
 
 struct World {
@@ -70,6 +74,7 @@ TEST_CASE("labels give back what they were made from") {
   CHECK(parsed->uid == 200'007);
   CHECK(parsed->agent == "beef");
   CHECK(parsed->volume == "kindlb-0123abcd");
+  CHECK(parsed->pool == "mine");
 }
 
 TEST_CASE("containers of others are not ours, and bad labels are no surprise") {

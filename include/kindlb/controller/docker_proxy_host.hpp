@@ -18,8 +18,9 @@ namespace kindlb::controller {
 
 class DockerProxyHost final : public ProxyHost {
  public:
-  /// `image`: from proxy::ensure_proxy_image.
-  DockerProxyHost(docker::Engine& engine, std::string image);
+  /// `image`: from proxy::ensure_proxy_image. `pool`: the name of this kindlb's warm pool; two that
+  /// share an engine but serve different clusters must not take each other's.
+  DockerProxyHost(docker::Engine& engine, std::string image, std::string pool);
 
   void set_listener(Listener& listener) override { listener_ = &listener; }
   core::Result<std::vector<HostedProxy>> list() override;
@@ -40,6 +41,7 @@ class DockerProxyHost final : public ProxyHost {
 
   docker::Engine& engine_;
   const std::string image_;
+  const std::string pool_;
   std::atomic<Listener*> listener_ = nullptr;
   std::mutex mutex_;
   std::map<std::string, proxy::Proxy> known_;  ///< by id: what removal needs besides it

@@ -22,6 +22,7 @@ inline constexpr const char* kNetworkLabel = "kindlb.dev/network";  ///< docker 
 inline constexpr const char* kUidLabel = "kindlb.dev/uid";          ///< Envoy's uid
 inline constexpr const char* kAgentLabel = "kindlb.dev/agent";      ///< hash of the proxy image
 inline constexpr const char* kVolumeLabel = "kindlb.dev/volume";    ///< the state volume's name
+inline constexpr const char* kPoolLabel = "kindlb.dev/pool";        ///< whose, while it is warm
 
 enum class Role { Warm, Claimed };
 
@@ -55,6 +56,7 @@ struct Proxy {
   std::uint32_t uid = 0;  ///< 0: unreadable
   std::string agent;
   std::string volume;
+  std::string pool;
 };
 
 /// Nothing for a container that is not ours.
@@ -71,7 +73,8 @@ struct CreateOptions {
   std::string network;
   bool ipv6 = false;  ///< the network has an IPv6 subnet
   std::uint32_t uid = kFirstUid;
-  std::string tag;  ///< from random_tag
+  std::string tag;   ///< from random_tag
+  std::string pool;  ///< of the kindlb that may give it to a Service
   std::int64_t memory_bytes = std::int64_t{256} << 20;
   std::int64_t pids_limit = 64;
 };
