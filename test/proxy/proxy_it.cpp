@@ -142,7 +142,7 @@ class World {
     const std::string name = std::string(kUnit) + "/tcp-80/v4";
     return {
         .unit = kUnit,
-        .owner = {"it", "default", "web"},
+        .owner = {"it@test", "default", "web"},
         .addresses = {{service_address(), subnet.cidr.length}},
         .listeners = {{.name = name, .address = service_address(), .port = 80, .backend = name}},
         .backends = {{.name = name, .targets = {backend.target()}}}};
