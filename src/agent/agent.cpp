@@ -112,13 +112,11 @@ void Agent::envoy_ended(const std::string& how) {
   transaction_.reset();
   for (const auto key : interrupted) {
     auto& job = jobs_.at(key);
-    job.stage = Job::Stage::Queued;
-    job.alone = true;
-    if (++job.crashes >= 2) {
+    if (++job.crashes >= 2)
       reject(job, RejectStage::Down, "Envoy ended while applying this: " + how);
-      end_job(key);
-    }
+    requeue_alone(job);
   }
+  sync_network();
   write_generation(held_content({}));
   pump();
 }

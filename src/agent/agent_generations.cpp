@@ -80,6 +80,7 @@ void Agent::begin(const std::vector<std::uint64_t>& batch) {
     }
     content = std::move(with_job);
     job.stage = Job::Stage::Applying;
+    loop_.cancel(job.deadline);
     jobs.push_back(key);
   }
   supervisor_.drain_log();
@@ -161,12 +162,7 @@ void Agent::confirmed(const Confirmer::Judgements& judgements) {
 
 /// Envoy refused something of a shared generation: each is tried again by itself.
 void Agent::split(const std::vector<std::uint64_t>& jobs) {
-  for (const auto key : jobs) {
-    auto& job = jobs_.at(key);
-    job.stage = Job::Stage::Queued;
-    job.alone = true;
-    if (job.answered) end_job(key);
-  }
+  for (const auto key : jobs) requeue_alone(jobs_.at(key));
 }
 
 void Agent::settle(Job& job, const Confirmer::Judgements& judgements) {
@@ -189,7 +185,6 @@ void Agent::commit(Job& job) {
   held = {.unit = job.unit, .acknowledged = true};
   if (!same_resources) log(serving_line(job.unit));
   if (const auto saved = store_.save(job.unit); !saved) log(saved.error().text());
-  loop_.cancel(job.deadline);
   job.stage = Job::Stage::Probing;
   const auto key = job.key;
   sync_network();

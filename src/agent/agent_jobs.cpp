@@ -2,12 +2,15 @@
 #include "kindlb/agent/agent.hpp"
 #include "kindlb/agent/log.hpp"
 
+#include <algorithm>
+
 namespace kindlb::agent {
 
 using proxy::RejectStage;
 
 namespace {
 constexpr std::chrono::seconds kJobLimit{10};
+constexpr std::chrono::milliseconds kLongestProbe{60'000};
 }  // namespace
 
 Agent::Job& Agent::add_job(ClientId client, std::uint64_t id, proxy::Unit unit) {
@@ -77,8 +80,9 @@ void Agent::network_ready() {
 
 /// At once, while Envoy is still being told: an answer needs both.
 void Agent::begin_probing(Job& job) {
-  job.probing = std::make_unique<Probing>(loop_, job.probes, job.probe_timeout,
-                                          [this, key = job.key] { probes_changed(key); });
+  job.probing =
+      std::make_unique<Probing>(loop_, job.probes, std::min(job.probe_timeout, kLongestProbe),
+                                [this, key = job.key] { probes_changed(key); });
 }
 
 void Agent::probes_changed(std::uint64_t key) {
@@ -90,13 +94,20 @@ void Agent::probes_changed(std::uint64_t key) {
   end_job(key);
 }
 
-/// Before Envoy's word; a job that waits for probes has no deadline but theirs.
+/// It was tried, with others or before Envoy crashed, and is to be tried again by itself; unless
+/// nobody waits for it any more.
+void Agent::requeue_alone(Job& job) {
+  if (job.answered) return end_job(job.key);
+  job.stage = Job::Stage::Queued;
+  job.alone = true;
+  job.deadline = loop_.after(kJobLimit, [this, key = job.key] { out_of_time(key); });
+}
+
+/// Before Envoy was told; then the generation's deadline counts, and after it the probes' own.
 void Agent::out_of_time(std::uint64_t key) {
   auto& job = jobs_.at(key);
-  const bool applying = job.stage == Job::Stage::Applying;
-  if (job.is_release && !applying) return commit_release(job);
-  reject(job, RejectStage::Down, applying ? "Envoy did not decide in time" : "Envoy does not run");
-  if (applying) return transaction_late();
+  if (job.is_release) return commit_release(job);
+  reject(job, RejectStage::Down, "Envoy was not ready in time");
   end_job(key);
   sync_network();
 }

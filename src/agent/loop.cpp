@@ -31,6 +31,7 @@ void Loop::cancel(TimerId timer) {
 }
 
 void Loop::run() {
+  stopped_ = false;
   while (!stopped_) wait_once();
 }
 

@@ -173,9 +173,11 @@ Container::~Container() {
   run({"docker", "rm", "-f", "-v", name_});
 }
 
-core::IpAddress Container::address() const {
-  const auto text = must_run({"docker", "inspect", "-f",
-                              "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", name_});
+core::IpAddress Container::address(core::IpFamily family) const {
+  const std::string field = family == core::IpFamily::V4 ? "IPAddress" : "GlobalIPv6Address";
+  const auto text =
+      must_run({"docker", "inspect", "-f",
+                "{{range .NetworkSettings.Networks}}{{." + field + "}}{{end}}", name_});
   const auto address = core::IpAddress::parse(text);
   REQUIRE(address.has_value());
   return *address;
@@ -284,47 +286,6 @@ proxy::Message Channel::next(milliseconds limit) {
 
 bool Channel::is_closed(milliseconds limit) {
   return wait_until([&] { return !fill(milliseconds(10)); }, limit);
-}
-
-// Units ------------------------------------------------------------------------------------------
-
-proxy::Unit make_unit(const UnitOptions& options) {
-  const std::string types = "type.googleapis.com/envoy.";
-  const auto name = options.unit + "/tcp-80";
-  const auto file = "eds-" + options.unit + ".json";
-  const auto bind = options.bind.empty() ? options.address.address.text() : options.bind;
-  const auto target =
-      options.endpoint_address.empty() ? options.endpoint.address.text() : options.endpoint_address;
-  const std::string directory = proxy::kXdsDir;
-  const std::string current = proxy::kXdsCurrent;
-  const auto socket = [](const std::string& address, unsigned port) {
-    return R"({"socket_address":{"address":")" + address + R"(","port_value":)" +
-           std::to_string(port) + "}}";
-  };
-  proxy::Unit out;
-  out.unit = options.unit;
-  out.owner = "kind/default/" + options.unit;
-  out.revision = options.revision;
-  out.addresses = {options.address};
-  out.listeners = {
-      {name,
-       R"({"@type":")" + types + R"(config.listener.v3.Listener","name":")" + name +
-           R"(","address":)" + socket(bind, 80) +
-           R"(,"filter_chains":[{"filters":[{"name":"tcp","typed_config":{"@type":")" + types +
-           R"(extensions.filters.network.tcp_proxy.v3.TcpProxy","stat_prefix":"x","cluster":")" +
-           name + R"("}}]}])" + options.listener_fields + "}"}};
-  out.clusters = {
-      {name, R"({"@type":")" + types + R"(config.cluster.v3.Cluster","name":")" + name +
-                 R"(","type":"EDS","connect_timeout":"1s","eds_cluster_config":{"eds_config":)"
-                 R"({"resource_api_version":"V3","path_config_source":{"path":")" +
-                 current + "/" + file + R"(","watched_directory":{"path":")" + directory +
-                 R"("}}}})" + options.cluster_fields + "}"}};
-  out.assignments = {{name, file,
-                      R"({"@type":")" + types +
-                          R"(config.endpoint.v3.ClusterLoadAssignment","cluster_name":")" + name +
-                          R"(","endpoints":[{"lb_endpoints":[{"endpoint":{"address":)" +
-                          socket(target, options.endpoint.port) + "}}]}]}"}};
-  return out;
 }
 
 }  // namespace kindlb::agent::it

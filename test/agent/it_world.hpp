@@ -62,7 +62,7 @@ class Container {
   Container& operator=(const Container&) = delete;
 
   const std::string& name() const { return name_; }
-  core::IpAddress address() const;
+  core::IpAddress address(core::IpFamily family = core::IpFamily::V4) const;
   std::string logs() const;
 
  private:
@@ -128,5 +128,11 @@ struct UnitOptions {
   std::string endpoint_address;  ///< instead of the endpoint's
 };
 proxy::Unit make_unit(const UnitOptions& options);
+/// With a probe of the endpoint.
+proxy::Apply an_apply(std::uint64_t id, const UnitOptions& options);
+
+core::Target backend_of(const Peer& peer);
+/// A channel whose agent has a live Envoy.
+std::unique_ptr<Channel> ready_channel(const Proxy& proxy);
 
 }  // namespace kindlb::agent::it

@@ -93,6 +93,7 @@ class Agent {
   void address_checked(std::uint64_t key, const std::string& problem);
   void network_ready();
   void begin_probing(Job& job);
+  void requeue_alone(Job& job);
   void out_of_time(std::uint64_t key);
   void probes_changed(std::uint64_t key);
   void end_job(std::uint64_t key);

@@ -25,7 +25,7 @@ class Loop {
   TimerId after(Clock::duration delay, Action action);
   void cancel(TimerId timer);
 
-  void run();  ///< until stop()
+  void run();  ///< until stop(); may be run again
   void stop() { stopped_ = true; }
 
  private:

@@ -1,0 +1,93 @@
+#include "kindlb/agent/loop.hpp"
+
+#include "agent/wire_support.hpp"
+#include "kindlb/agent/fd.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace kindlb::agent;
+using std::chrono::milliseconds;
+
+namespace {
+
+struct Pair {
+  Fd here;
+  Fd there;
+  Pair() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    here.reset(ends[0]);
+    there.reset(ends[1]);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("timers run in order, cancelled ones do not") {
+  Loop loop;
+  std::vector<int> order;
+  loop.after(milliseconds(4), [&] { order.push_back(2); });
+  loop.after(milliseconds(1), [&] { order.push_back(1); });
+  const auto cancelled = loop.after(milliseconds(2), [&] { order.push_back(9); });
+  loop.after(milliseconds(6), [&] { loop.stop(); });
+  loop.cancel(cancelled);
+  loop.cancel(cancelled);
+  loop.run();
+  CHECK(order == std::vector{1, 2});
+}
+
+TEST_CASE("a timer may cancel another that is due at the same time") {
+  Loop loop;
+  int fired = 0;
+  Loop::TimerId second = 0;
+  loop.after({}, [&] {
+    ++fired;
+    loop.cancel(second);
+  });
+  second = loop.after({}, [&] { ++fired; });
+  loop.after(milliseconds(2), [&] { loop.stop(); });
+  loop.run();
+  CHECK(fired == 1);
+}
+
+TEST_CASE("a descriptor is forgotten from within a callback") {
+  Loop loop;
+  const Pair one;
+  const Pair two;
+  int calls = 0;
+  const auto once = [&](short) {
+    ++calls;
+    loop.forget(one.here.get());
+    loop.forget(two.here.get());
+  };
+  loop.watch(one.here.get(), POLLIN, once);
+  loop.watch(two.here.get(), POLLIN, once);
+  REQUIRE(::send(one.there.get(), "x", 1, 0) == 1);
+  REQUIRE(::send(two.there.get(), "x", 1, 0) == 1);
+  loop.after(milliseconds(3), [&] { loop.stop(); });
+  loop.run();
+  CHECK(calls == 1);
+}
+
+TEST_CASE("a callback may replace itself") {
+  Loop loop;
+  const Pair pair;
+  int first = 0;
+  int second = 0;
+  loop.watch(pair.here.get(), POLLIN, [&](short) {
+    ++first;
+    loop.watch(pair.here.get(), POLLIN, [&](short) {
+      ++second;
+      loop.stop();
+    });
+  });
+  REQUIRE(::send(pair.there.get(), "x", 1, 0) == 1);
+  loop.run();
+  CHECK(first == 1);
+  CHECK(second == 1);
+}
