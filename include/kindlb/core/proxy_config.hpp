@@ -22,7 +22,7 @@ struct Target {
 
 /// Where the connections of one listener go. Targets sorted and unique.
 struct Backend {
-  std::string name;  ///< unique in a proxy: "<uid>/tcp-80/v4"
+  std::string name;  ///< unique in a proxy: "<uid>/TCP/80/v4"
   Protocol protocol = Protocol::Tcp;
   Affinity affinity = Affinity::None;
   std::vector<Target> targets;
@@ -52,7 +52,7 @@ struct Route {
 
 /// Addresses to try until one accepts a connection, before the Service is called serving.
 struct Probe {
-  std::string label;  ///< "TCP/80", for messages
+  std::string label;  ///< "TCP/80/v4", for messages
   std::vector<Target> targets;
 
   bool operator==(const Probe&) const = default;
