@@ -11,6 +11,8 @@ namespace {
 using nlohmann::json;
 using Kind = Judgement::Kind;
 
+constexpr std::string_view kCluster = "cluster.";
+
 std::uint64_t number(std::string_view text) {
   std::uint64_t out = 0;
   std::from_chars(text.data(), text.data() + text.size(), out);
@@ -25,7 +27,6 @@ void read_field(Subscription& into, std::string_view field, std::string_view val
 }
 
 void read_stat(AdminStats& into, std::string_view name, std::string_view value) {
-  constexpr std::string_view kCluster = "cluster.";
   if (name == "server.state") into.live = value == "0";
   if (name == "listener_manager.total_listeners_warming") into.warming_listeners = number(value);
   if (name == "cluster_manager.warming_clusters") into.warming_clusters = number(value);
@@ -65,9 +66,9 @@ bool each_config(std::string_view text, Visit visit) {
 
 const DumpedResource& look_up(const std::map<std::string, DumpedResource>& in,
                               const std::string& name) {
-  static const DumpedResource kAbsent;
+  static const DumpedResource absent;
   const auto found = in.find(name);
-  return found == in.end() ? kAbsent : found->second;
+  return found == in.end() ? absent : found->second;
 }
 
 Judgement judge_resource(const DumpedResource& seen, bool active_is_current) {

@@ -56,9 +56,10 @@ std::vector<std::uint64_t> Agent::next_batch() {
 XdsContent Agent::held_content(const std::vector<std::uint64_t>& except) const {
   XdsContent content;
   for (const auto& [name, held] : held_) {
-    const bool replaced = std::any_of(except.begin(), except.end(), [&](std::uint64_t key) {
-      return jobs_.at(key).unit.unit == name;
-    });
+    const auto is_it = [&, &unit = name](std::uint64_t key) {
+      return jobs_.at(key).unit.unit == unit;
+    };
+    const bool replaced = std::any_of(except.begin(), except.end(), is_it);
     std::string clash;
     if (!replaced && !held.withheld && !add_unit(content, held.unit, clash))
       log(held.unit.owner + ": " + clash + " belongs to another unit");

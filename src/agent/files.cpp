@@ -21,6 +21,7 @@ using core::ErrorKind;
 constexpr mode_t kForEverybody = 0644;
 constexpr mode_t kForOwner = 0600;
 constexpr const char* kSuffix = ".json";
+constexpr std::string_view kHex = "0123456789abcdef";
 
 Error failure(const char* verb, const fs::path& path) {
   const auto kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::Unavailable;
@@ -80,7 +81,6 @@ core::Result<void> replace_file(const fs::path& path, std::string_view text, mod
 }
 
 std::string UnitStore::file_name(const std::string& unit) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
   std::string out;
   for (const char c : unit) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';

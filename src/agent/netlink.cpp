@@ -13,6 +13,7 @@ namespace kindlb::agent::netlink {
 namespace {
 
 constexpr std::size_t kAlign = 4;
+constexpr std::uint32_t kForever = 0xFFFFFFFF;
 
 std::size_t aligned(std::size_t size) {
   return (size + kAlign - 1) / kAlign * kAlign;
@@ -112,7 +113,6 @@ std::string add_address(unsigned interface, const core::Cidr& address) {
                   address_header(interface, address));
   request.attribute(IFA_LOCAL, raw(address.address)).attribute(IFA_ADDRESS, raw(address.address));
   request.value(IFA_FLAGS, flags);
-  constexpr std::uint32_t kForever = 0xFFFFFFFF;
   if (v6)
     request.value(
         IFA_CACHEINFO,

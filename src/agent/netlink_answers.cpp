@@ -17,6 +17,8 @@ namespace kindlb::agent::netlink {
 namespace {
 
 constexpr std::size_t kAlign = 4;
+constexpr std::string_view kHex = "0123456789abcdef";
+constexpr unsigned kAnswered = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
 
 std::size_t aligned(std::size_t size) {
   return (size + kAlign - 1) / kAlign * kAlign;
@@ -77,7 +79,6 @@ std::optional<core::IpAddress> read_ip(int family, std::string_view value) {
 }
 
 std::string mac_text(std::string_view bytes) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
   std::string out;
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
@@ -91,7 +92,6 @@ std::string mac_text(std::string_view bytes) {
 }  // namespace
 
 bool Neighbour::is_present() const {
-  constexpr unsigned kAnswered = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
   return (state & kAnswered) != 0 && !mac.empty();
 }
 

@@ -130,7 +130,7 @@ void Prober::drop_attempts() {
 }
 
 Probing::Probing(Loop& loop, const std::vector<core::Probe>& probes, milliseconds timeout,
-                 std::function<void()> finished) {
+                 const std::function<void()>& finished) {
   for (const auto& probe : probes) {
     auto& prober = probers_.emplace_back(loop, probe, timeout, finished);
     prober.start();

@@ -78,6 +78,7 @@ std::string response(Generation version, const Bodies& bodies) {
 
 std::vector<std::string> bodies_of(const std::map<std::string, std::string>& resources) {
   std::vector<std::string> out;
+  out.reserve(resources.size());
   for (const auto& [name, body] : resources) out.push_back(body);
   return out;
 }

@@ -71,7 +71,7 @@ inline json write_value(std::chrono::milliseconds duration) {
 template <typename T>
 json write(const T& value) {
   if constexpr (std::is_enum_v<T>) {
-    for (const auto& [entry, word] : Words<T>::list)
+    for (const auto& [entry, word] : Words<T>::kList)
       if (entry == value) return word;
     return nullptr;
   } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
@@ -134,7 +134,7 @@ bool read_value(const json& from, std::vector<T>& out, std::string& why) {
   out.clear();
   for (const auto& item : from)
     if (!read(item, out.emplace_back(), why)) {
-      why = "item " + std::to_string(out.size() - 1) + ": " + why;
+      why.insert(0, "item " + std::to_string(out.size() - 1) + ": ");
       return false;
     }
   return true;
@@ -179,7 +179,7 @@ inline bool read_value(const json& from, std::chrono::milliseconds& out, std::st
 template <typename T>
 bool read_word(const json& from, T& out, std::string& why) {
   if (from.is_string())
-    for (const auto& [value, word] : Words<T>::list)
+    for (const auto& [value, word] : Words<T>::kList)
       if (from.get_ref<const std::string&>() == word) {
         out = value;
         return true;

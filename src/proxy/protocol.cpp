@@ -9,19 +9,19 @@ namespace shape {
 
 template <>
 struct Words<EnvoyState> {
-  static constexpr std::array list{std::pair{EnvoyState::Starting, "starting"},
-                                   std::pair{EnvoyState::Live, "live"},
-                                   std::pair{EnvoyState::Down, "down"}};
+  static constexpr std::array kList{std::pair{EnvoyState::Starting, "starting"},
+                                    std::pair{EnvoyState::Live, "live"},
+                                    std::pair{EnvoyState::Down, "down"}};
 };
 template <>
 struct Words<ProbeResult> {
-  static constexpr std::array list{std::pair{ProbeResult::Reached, "reached"},
-                                   std::pair{ProbeResult::Refused, "refused"},
-                                   std::pair{ProbeResult::Unreachable, "unreachable"}};
+  static constexpr std::array kList{std::pair{ProbeResult::Reached, "reached"},
+                                    std::pair{ProbeResult::Refused, "refused"},
+                                    std::pair{ProbeResult::Unreachable, "unreachable"}};
 };
 template <>
 struct Words<RejectStage> {
-  static constexpr std::array list{
+  static constexpr std::array kList{
       std::pair{RejectStage::Invalid, "invalid"}, std::pair{RejectStage::Address, "address"},
       std::pair{RejectStage::Route, "route"},     std::pair{RejectStage::Envoy, "envoy"},
       std::pair{RejectStage::Down, "down"},       std::pair{RejectStage::Superseded, "superseded"}};

@@ -67,7 +67,7 @@ class Prober {
 class Probing {
  public:
   Probing(Loop& loop, const std::vector<core::Probe>& probes, std::chrono::milliseconds timeout,
-          std::function<void()> finished);
+          const std::function<void()>& finished);
 
   bool is_finished() const;
   std::vector<proxy::ProbeOutcome> outcomes() const;
