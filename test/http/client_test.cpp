@@ -255,6 +255,7 @@ TEST_CASE("an interim answer and trailers do not confuse the real one") {
   CHECK(response->body == "body");
   CHECK(response->header("Link") == "");
   CHECK(response->header("A") == "1");
+  CHECK(response->headers.size() == 2);  // A and Transfer-Encoding; the trailer is not a header
 }
 
 TEST_CASE("status to kind") {
