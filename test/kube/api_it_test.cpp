@@ -3,6 +3,7 @@
 #include "kindlb/kube/api.hpp"
 #include "kindlb/kube/config.hpp"
 #include "kube/cluster.hpp"
+#include "kube/meddler.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>
@@ -56,30 +57,6 @@ std::vector<std::string> types_of(const json& conditions) {
   for (const auto& each : conditions) types.push_back(each["type"]);
   return types;
 }
-
-/// Lets somebody else change the object just before our first write arrives.
-class Meddler final : public http::Client {
- public:
-  Meddler(std::shared_ptr<http::Client> inner, std::function<void()> meddle)
-      : inner_(std::move(inner)), meddle_(std::move(meddle)) {}
-  core::Result<http::Response> send(const http::Request& request, std::stop_token stop) override {
-    if (request.method == "PATCH" && ++patches == 1) meddle_();
-    return inner_->send(request, std::move(stop));
-  }
-  core::Result<http::Response> stream(const http::Request& request, const http::ChunkSink& sink,
-                                      std::stop_token stop) override {
-    return inner_->stream(request, sink, std::move(stop));
-  }
-  core::Result<std::unique_ptr<http::Duplex>> upgrade(const http::Request& request,
-                                                      std::stop_token stop) override {
-    return inner_->upgrade(request, std::move(stop));
-  }
-  int patches = 0;
-
- private:
-  std::shared_ptr<http::Client> inner_;
-  std::function<void()> meddle_;
-};
 }  // namespace
 
 TEST_CASE("certificates and tokens open the door, nothing else does") {
@@ -245,7 +222,7 @@ TEST_CASE("a release that loses a race reads again") {
   const auto uid = space.create_service("web");
   REQUIRE(space.api->apply_status(an_apply(space.key("web"), uid)).ok());
   SUBCASE("against a change") {
-    const auto meddler = std::make_shared<Meddler>(space.client, [&] {
+    const auto meddler = std::make_shared<test::Meddler>(space.client, [&] {
       space.rest.patch(space.services() + "/web", "merge",
                        R"({"metadata":{"finalizers":["other.io/first",)"
                        R"("service.kubernetes.io/load-balancer-cleanup"]}})");
@@ -255,7 +232,7 @@ TEST_CASE("a release that loses a race reads again") {
     CHECK(space.service("web")["metadata"]["finalizers"] == json({"other.io/first"}));
   }
   SUBCASE("against a namesake") {
-    const auto meddler = std::make_shared<Meddler>(space.client, [&] {
+    const auto meddler = std::make_shared<test::Meddler>(space.client, [&] {
       space.rest.remove(space.services() + "/web");
       space.rest.patch(space.services() + "/web", "merge", R"({"metadata":{"finalizers":null}})");
       space.create_service("web");

@@ -70,7 +70,7 @@ TEST_CASE("what is no list is an error") {
         "read list: items[0]: not an object (Protocol)");
   CHECK(names_in(R"({"metadata":{"resourceVersion":7},"items":[]})") ==
         "read list: metadata.resourceVersion: not a string (Protocol)");
-  CHECK(names_in(std::string(1'000'000, '[')) == "read list: not JSON (Protocol)");
+  CHECK(names_in(std::string(50'000, '[')) == "read list: not JSON (Protocol)");
   const auto page = fixture("services_page.json");
   for (std::size_t cut = 0; cut + 1 < page.size(); cut += 37)
     CHECK(names_in(page.substr(0, cut)) == "read list: not JSON (Protocol)");

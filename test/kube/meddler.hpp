@@ -1,0 +1,37 @@
+#pragma once
+// A client that is overtaken: somebody else changes the object between our read and our write.
+
+#include "kindlb/http/client.hpp"
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+namespace kindlb::test {
+
+/// Calls `meddle` just before the first PATCH goes out.
+class Meddler final : public http::Client {
+ public:
+  Meddler(std::shared_ptr<http::Client> inner, std::function<void()> meddle)
+      : inner_(std::move(inner)), meddle_(std::move(meddle)) {}
+  core::Result<http::Response> send(const http::Request& request, std::stop_token stop) override {
+    if (request.method == "PATCH" && ++patches == 1) meddle_();
+    return inner_->send(request, std::move(stop));
+  }
+  core::Result<http::Response> stream(const http::Request& request, const http::ChunkSink& sink,
+                                      std::stop_token stop) override {
+    return inner_->stream(request, sink, std::move(stop));
+  }
+  core::Result<std::unique_ptr<http::Duplex>> upgrade(const http::Request& request,
+                                                      std::stop_token stop) override {
+    return inner_->upgrade(request, std::move(stop));
+  }
+  int patches = 0;
+
+ private:
+  std::shared_ptr<http::Client> inner_;
+  std::function<void()> meddle_;
+};
+
+}  // namespace kindlb::test
