@@ -119,6 +119,12 @@ bool is_settled(const Draft& draft) {
           draft.world.proxy.acknowledged == draft.revision);
 }
 
+/// Something else was sent since: what the proxy acknowledged may be over at any moment.
+bool is_overtaken(const Draft& draft) {
+  const auto& sent = draft.world.proxy.sent;
+  return !sent.empty() && sent != draft.revision;
+}
+
 /// True when the proxy does what the Service asks and somebody could be reached through it.
 bool fulfilled(const Draft& draft) {
   const auto& proxy = draft.world.proxy;
@@ -127,6 +133,7 @@ bool fulfilled(const Draft& draft) {
   if (is_rejected(draft)) return false;
   if (is_settled(draft)) return true;
   if (endpoints_unknown(draft.world) || proxy.acknowledged != draft.revision) return false;
+  if (is_overtaken(draft)) return false;
   return wanted_probes(draft).empty() || proxy.reach == Reach::Reached ||
          proxy.reach == Reach::Refused;
 }
@@ -237,7 +244,7 @@ void drive_proxy(Plan& plan, const Draft& draft) {
     plan.claim = !proxy.coming && !world.trouble;
     return;
   }
-  const bool known = proxy.acknowledged == draft.revision && proxy.live;
+  const bool known = proxy.acknowledged == draft.revision && proxy.live && !is_overtaken(draft);
   const bool needs_probe = !is_settled(draft) && proxy.reach == Reach::Unknown &&
                            !endpoints_unknown(world) && !wanted_probes(draft).empty();
   if (proxy.sent == draft.revision || (known && !needs_probe)) return;

@@ -197,6 +197,31 @@ TEST_CASE("no eligible node: Infrastructure, given up, names the label; and back
   CHECK(life.plan().empty());
 }
 
+TEST_CASE("what was acknowledged does not count once something else is on its way") {
+  Life life;
+  life.policy.datapath = Datapath::NodePort;
+  life.step();
+  life.proxy_claimed();
+  life.proxy_confirms(life.step());
+  life.step();
+  for (auto& [name, node] : life.nodes) node.excluded = true;
+  auto emptied = life.step();
+  if (!emptied.apply) emptied = life.step();
+  REQUIRE(emptied.apply.has_value());
+  life.proxy.sent = emptied.revision;  // and no answer yet
+
+  for (auto& [name, node] : life.nodes) node.excluded = false;
+  const auto again = life.step();
+  CHECK(life.serving() == "False/Infrastructure");
+  REQUIRE(again.apply.has_value());
+  CHECK(again.revision == life.proxy.acknowledged);
+  CHECK_FALSE(again.probes.empty());
+  life.proxy_confirms(again);
+  life.step();
+  CHECK(life.serving() == "True/Serving");
+  CHECK(life.plan().empty());
+}
+
 TEST_CASE("no free address: Infrastructure, given up, names the network; tried again later") {
   Life life;
   life.network[IpFamily::V4] = {cidr("10.0.0.0/30"), {ip("10.0.0.1"), ip("10.0.0.2")}};

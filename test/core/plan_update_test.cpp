@@ -44,6 +44,18 @@ TEST_CASE("endpoints that come and go all are no news, either") {
   CHECK(life.serving() == "True/Serving");
 }
 
+TEST_CASE("an endpoint that is back before its absence is confirmed is sent at once") {
+  auto life = settled();
+  const auto endpoints = life.slices[0].endpoints;
+  life.slices[0].endpoints.pop_back();
+  life.proxy.sent = life.step().revision;
+  life.slices[0].endpoints = endpoints;
+  const auto plan = life.step();
+  CHECK_FALSE(plan.write.has_value());
+  REQUIRE(plan.apply.has_value());
+  CHECK(plan.revision == life.proxy.acknowledged);
+}
+
 TEST_CASE("a node change matters on the node-port path only") {
   auto direct = settled();
   direct.nodes["kind-worker"].excluded = true;
