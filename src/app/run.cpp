@@ -44,7 +44,10 @@ core::Result<controller::GivenCluster> given_cluster(const Options& options) {
   given.network = options.network;
   given.client = std::move(*client);
   const auto uid = kube::make_api(given.client, given.name)->cluster_uid();
-  if (!uid.ok()) return uid.error();
+  if (!uid.ok())
+    return core::Error{
+        uid.error().kind, "reach context " + access->context + " at " + access->endpoint.url,
+        uid.error().text() + "; is the cluster running, and is this its kubeconfig?"};
   spdlog::info("serving context {} at {} on docker network {}", access->context,
                access->endpoint.url, options.network);
   return given;

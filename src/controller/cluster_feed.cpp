@@ -59,10 +59,17 @@ void ClusterFeed::node_deleted(const std::string& name) {
 }
 
 void ClusterFeed::watch_state(const std::string& resource, const core::Result<void>& state) {
-  if (state.ok())
-    spdlog::debug("cluster {}: watching {}", cluster_, resource);
-  else
-    spdlog::warn("cluster {}: cannot watch {}: {}", cluster_, resource, state.error().text());
+  const std::lock_guard lock(mutex_);
+  if (state.ok()) {
+    const bool again = failing_.erase(resource) > 0;
+    spdlog::log(again ? spdlog::level::info : spdlog::level::debug, "cluster {}: watching {}{}",
+                cluster_, resource, again ? " again" : "");
+    return;
+  }
+  // Once is enough: it is tried again until it works.
+  const bool news = failing_.insert(resource).second;
+  spdlog::log(news ? spdlog::level::warn : spdlog::level::debug, "cluster {}: cannot watch {}: {}",
+              cluster_, resource, state.error().text());
 }
 
 }  // namespace kindlb::controller

@@ -33,6 +33,7 @@ std::string attribute(const docker::Event& event, const std::string& name) {
 
 Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options)
     : engine_(engine),
+      host_(host),
       options_(std::move(options)),
       engine_work_(4),
       api_work_(4),
@@ -45,11 +46,12 @@ Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options)
       networks_(loop_, engine_work_, engine,
                 [this](const std::string& name) { reconciler_.network_changed(name); }),
       reconciler_({loop_, api_work_, fleet_, networks_, options_.policy, wall_clock}) {
-  host.set_listener(fleet_);
+  host.set_listener(&fleet_);
 }
 
 Controller::~Controller() {
-  // Work under way speaks to the members that are about to go.
+  // Work and agents speak to the members that are about to go.
+  host_.set_listener(nullptr);
   engine_work_.stop();
   api_work_.stop();
 }
@@ -76,7 +78,8 @@ void Controller::drain_until(std::chrono::steady_clock::time_point deadline) {
   spdlog::info("letting go of every Service (--on-exit delete)");
   std::stop_source done;
   const std::function<void()> check = [&] {
-    if (reconciler_.drained() || std::chrono::steady_clock::now() >= deadline)
+    const bool done_all = reconciler_.drained() && !fleet_.has_warm();
+    if (done_all || std::chrono::steady_clock::now() >= deadline)
       done.request_stop();
     else
       loop_.after(std::chrono::milliseconds(50), check);
@@ -185,6 +188,7 @@ void Controller::clusters_listed(const std::vector<docker::Container>& nodes) {
   for (const auto& name : gone) drop_cluster(name);
   for (const auto& [name, cluster] : present) settle_cluster(cluster);
   fleet_.keep_warm_on(reconciler_.networks());
+  networks_.keep(reconciler_.networks());
   remove_strays(present);
   if (present.empty() && !std::exchange(told_waiting_, true))
     spdlog::info("no kind cluster yet; waiting for one (kind create cluster)");

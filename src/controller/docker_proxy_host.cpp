@@ -3,6 +3,8 @@
 #include "kindlb/proxy/image.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <utility>
 
 namespace kindlb::controller {
@@ -31,13 +33,19 @@ DockerProxyHost::DockerProxyHost(docker::Engine& engine, std::string image, std:
       pool_(std::move(pool)),
       hub_({.on_message =
                 [this](const std::string& id, proxy::Message message) {
-                  if (auto* listener = listener_.load())
-                    listener->agent_said(id, std::move(message));
+                  const std::lock_guard lock(listening_);
+                  if (listener_ != nullptr) listener_->agent_said(id, std::move(message));
                 },
             .on_closed =
                 [this](const std::string& id, const std::string& reason) {
-                  if (auto* listener = listener_.load()) listener->agent_lost(id, reason);
+                  const std::lock_guard lock(listening_);
+                  if (listener_ != nullptr) listener_->agent_lost(id, reason);
                 }}) {}
+
+void DockerProxyHost::set_listener(Listener* listener) {
+  const std::lock_guard lock(listening_);
+  listener_ = listener;
+}
 
 HostedProxy DockerProxyHost::hosted(const proxy::Proxy& proxy) const {
   HostedProxy out;
@@ -67,12 +75,24 @@ core::Result<std::vector<HostedProxy>> DockerProxyHost::list() {
   std::vector<HostedProxy> out;
   for (const auto& proxy : *proxies) {
     remember(proxy);
-    auto one = hosted(proxy);
-    if (auto state = proxy::read_state(engine_, proxy.id); state.ok())
-      one.state = std::move(state).value();
-    out.push_back(std::move(one));
+    out.push_back(hosted(proxy));
   }
+  read_states(out);
   return out;
+}
+
+/// A few at a time: a restart with many Services waits for this.
+void DockerProxyHost::read_states(std::vector<HostedProxy>& proxies) {
+  constexpr std::size_t kReaders = 4;
+  std::atomic<std::size_t> next = 0;
+  const auto read = [&] {
+    for (auto i = next++; i < proxies.size(); i = next++)
+      if (auto state = proxy::read_state(engine_, proxies[i].id); state.ok())
+        proxies[i].state = std::move(state).value();
+  };
+  std::vector<std::jthread> readers;
+  for (std::size_t i = 1; i < std::min(kReaders, proxies.size()); ++i) readers.emplace_back(read);
+  read();
 }
 
 core::Result<std::uint32_t> DockerProxyHost::reserve_uid() {

@@ -16,7 +16,17 @@ namespace {
 constexpr core::Backoff kConnectBackoff{std::chrono::milliseconds(100),
                                         std::chrono::milliseconds(5'000)};
 constexpr std::chrono::milliseconds kStartDelay{150};
-constexpr std::chrono::milliseconds kRetryRemoval{500};
+constexpr std::chrono::milliseconds kRetryStart{1'000};
+constexpr core::Backoff kRemovalBackoff{std::chrono::milliseconds(500),
+                                        std::chrono::milliseconds(10'000)};
+/// An agent speaks first, at once; one that does not is hung, or the stream is.
+constexpr std::chrono::milliseconds kHelloLimit{10'000};
+/// A Service that went away before its claim must not keep a proxy out of the pool.
+constexpr std::chrono::seconds kPromise{10};
+/// That many failures in a row, and we look whether the proxy is still what we take it for.
+constexpr unsigned kLookAfterFailures = 4;
+/// Beyond the agent's own limits for Envoy's word and for probes.
+constexpr std::chrono::seconds kAnswerLimit{30};
 /// Channels of adopted proxies are opened one after the other: each costs the engine an exec, and
 /// nothing waits for it.
 constexpr std::chrono::milliseconds kChannelPace{150};
@@ -46,6 +56,11 @@ std::vector<core::IpAddress> plain(const std::vector<core::Cidr>& addresses) {
   return out;
 }
 
+bool is_passing(core::ErrorKind kind) {
+  return kind == core::ErrorKind::Unavailable || kind == core::ErrorKind::Timeout ||
+         kind == core::ErrorKind::Cancelled;
+}
+
 }  // namespace
 
 Fleet::Fleet(Loop& loop, Executor& executor, ProxyHost& host, FleetOptions options,
@@ -59,27 +74,33 @@ Fleet::Fleet(Loop& loop, Executor& executor, ProxyHost& host, FleetOptions optio
 // ---- looking and adopting ----------------------------------------------------------------------
 
 void Fleet::discover() {
-  if (std::exchange(discovering_, true)) return;
-  executor_.submit([this] {
+  if (std::exchange(discovering_, true)) {
+    discover_again_ = true;  // the look under way may be too old
+    return;
+  }
+  // What is made while the engine is being asked is not gone because the answer lacks it.
+  std::set<std::string> before;
+  for (const auto& [id, proxy] : proxies_) before.insert(id);
+  executor_.submit([this, before = std::move(before)] {
     auto found = std::make_shared<core::Result<std::vector<HostedProxy>>>(host_.list());
-    loop_.post([this, found] {
-      discovering_ = false;
+    loop_.post([this, before, found] {
       if (!found->ok()) {
         spdlog::warn("cannot list the proxies: {}", found->error().text());
-        loop_.after(std::chrono::seconds(1), [this] { discover(); });
+        loop_.after(std::chrono::seconds(1), [this] {
+          discovering_ = false;
+          discover();
+        });
         return;
       }
-      adopt(std::move(*found).value());
+      discovering_ = false;
+      adopt(before, std::move(*found).value());
+      if (std::exchange(discover_again_, false)) discover();
     });
   });
 }
 
-void Fleet::adopt(std::vector<HostedProxy> found) {
-  std::set<std::string> alive;
-  for (const auto& one : found) alive.insert(one.id);
-  std::vector<std::string> gone;
-  for (const auto& [id, proxy] : proxies_)
-    if (!alive.contains(id)) gone.push_back(id);
+void Fleet::adopt(std::set<std::string> gone, std::vector<HostedProxy> found) {
+  for (const auto& one : found) gone.erase(one.id);
   for (const auto& id : gone) container_destroyed(id);
   for (auto& one : found) adopt_one(std::move(one));
   discovered_ = true;
@@ -108,7 +129,9 @@ void Fleet::adopt_one(HostedProxy found) {
     return;
   }
   // Another thread may be making it this very moment: whoever asked for it takes it in.
-  if (!found.state && found.running && (!warming_.empty() || !coming_.empty())) return;
+  const bool blank = !found.state || found.state->units.empty();
+  if (blank && (!warming_.empty() || !coming_.empty())) return;
+  const bool readable = found.state.has_value();
   auto& proxy = proxies_[id];
   proxy.host = std::move(found);
   if (proxy.host.state) {
@@ -119,8 +142,8 @@ void Fleet::adopt_one(HostedProxy found) {
   if (proxy.unit.empty()) {
     if (!proxy.host.own_pool)
       proxies_.erase(id);
-    else if (proxy.host.running && proxy.host.current)
-      open_channel(proxy);
+    else if (proxy.host.running && (proxy.host.current || !readable))
+      open_channel(proxy);  // its Hello tells what it holds
     else
       remove_proxy(id);
     return;
@@ -163,10 +186,30 @@ void Fleet::channel_opened(const std::string& id, const core::Result<void>& resu
     return;
   }
   auto& proxy = found->second;
-  if (result.ok()) return;  // its Hello makes it usable
+  if (result.ok()) return await_hello(id);  // that makes it usable
   proxy.channel = Channel::Closed;
   spdlog::debug("no channel to {}: {}", proxy.host.name, result.error().text());
-  loop_.after(core::delay_before(proxy.connect_failures++, kConnectBackoff, 0.5), [this, id] {
+  if (result.error().kind == core::ErrorKind::NotFound) return container_destroyed(id);
+  reopen_later(proxy);
+}
+
+void Fleet::await_hello(const std::string& id) {
+  if (proxies_.at(id).channel != Channel::Opening) return;
+  loop_.after(kHelloLimit, [this, id] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end() || found->second.channel != Channel::Opening) return;
+    spdlog::debug("{} does not say hello", found->second.host.name);
+    host_.disconnect(id);
+    found->second.channel = Channel::Closed;
+    reopen_later(found->second);
+  });
+}
+
+void Fleet::reopen_later(Proxy& proxy) {
+  const auto id = proxy.host.id;
+  const auto delay = core::delay_before(proxy.connect_failures++, kConnectBackoff, 0.5);
+  if (proxy.connect_failures % kLookAfterFailures == 0) discover();
+  loop_.after(delay, [this, id] {
     if (const auto again = proxies_.find(id); again != proxies_.end()) open_channel(again->second);
   });
 }
@@ -188,16 +231,17 @@ void Fleet::agent_lost(const std::string& id, const std::string& why) {
     proxy.sent = {};
     if (proxy.removing || !proxy.host.running) return;
     spdlog::debug("lost the channel to {}: {}", proxy.host.name, why);
-    loop_.after(core::delay_before(proxy.connect_failures++, kConnectBackoff, 0.5), [this, id] {
-      if (const auto again = proxies_.find(id); again != proxies_.end())
-        open_channel(again->second);
-    });
+    reopen_later(proxy);
     if (!proxy.unit.empty()) callbacks_.changed(proxy.unit);
   });
 }
 
 void Fleet::send(Proxy& proxy, proxy::Message message) {
-  if (proxy.channel == Channel::Open && host_.send(proxy.host.id, message)) return;
+  if (proxy.channel == Channel::Open) {
+    if (host_.send(proxy.host.id, message)) return;
+    host_.disconnect(proxy.host.id);  // gone, or stuck: only a new one will take it
+    proxy.channel = Channel::Closed;
+  }
   proxy.waiting = std::move(message);
   open_channel(proxy);
 }
@@ -207,10 +251,20 @@ void Fleet::on(Proxy& proxy, const proxy::Hello& hello) {
   proxy.connect_failures = 0;
   proxy.envoy = hello.envoy;
   if (hello.envoy == proxy::EnvoyState::Live) proxy.trouble.clear();
+  const bool was_blank = proxy.unit.empty();
   take_state(proxy, hello.units);
+  if (was_blank) return met(proxy);
   if (auto waiting = std::exchange(proxy.waiting, std::nullopt)) send(proxy, std::move(*waiting));
-  if (!proxy.unit.empty()) callbacks_.changed(proxy.unit);
-  if (proxy.unit.empty()) spdlog::debug("{} is warm", proxy.host.name);
+  callbacks_.changed(proxy.unit);
+}
+
+/// The first words of a proxy that nobody is known to hold.
+void Fleet::met(Proxy& proxy) {
+  if (!proxy.unit.empty()) return callbacks_.discovered();  // its state could not be read before
+  if (!proxy.host.current) return remove_proxy(proxy.host.id);
+  refill_failures_ = 0;
+  spdlog::debug("{} is warm", proxy.host.name);
+  if (auto waiting = std::exchange(proxy.waiting, std::nullopt)) send(proxy, std::move(*waiting));
 }
 
 void Fleet::on(Proxy& proxy, const proxy::Applied& applied) {
@@ -238,6 +292,7 @@ void Fleet::on(Proxy& proxy, const proxy::Rejected& rejected) {
   proxy.rejected = core::Revision::parse(rejected.revision);
   proxy.rejection = rejected.text;
   proxy.address_refused = rejected.stage == proxy::RejectStage::Address;
+  if (proxy.address_refused) proxy.addresses.clear();  // not held: another one may be chosen
   spdlog::warn("{}: the proxy refused its configuration: {}", proxy.owner, rejected.text);
   callbacks_.changed(proxy.unit);
 }
@@ -310,12 +365,14 @@ std::map<core::IpAddress, std::string> Fleet::held_addresses(const std::string& 
 
 Fleet::Proxy* Fleet::warm_for(const std::string& unit, const std::string& network) {
   Proxy* best = nullptr;
+  const auto now = Loop::Clock::now();
   for (auto& [id, proxy] : proxies_) {
     const bool ready = proxy.unit.empty() && !proxy.removing && proxy.host.network == network &&
                        proxy.channel == Channel::Open && proxy.envoy == proxy::EnvoyState::Live;
     if (!ready) continue;
     if (proxy.promised == unit) return &proxy;
-    if (proxy.promised.empty() && best == nullptr) best = &proxy;
+    const bool free = proxy.promised.empty() || proxy.promised_until <= now;
+    if (free && best == nullptr) best = &proxy;
   }
   return best;
 }
@@ -323,8 +380,15 @@ Fleet::Proxy* Fleet::warm_for(const std::string& unit, const std::string& networ
 std::size_t Fleet::warm_count() const {
   return static_cast<std::size_t>(
       std::count_if(proxies_.begin(), proxies_.end(), [](const auto& item) {
-        return item.second.unit.empty() && item.second.channel == Channel::Open;
+        const auto& proxy = item.second;
+        return proxy.unit.empty() && !proxy.removing && proxy.channel == Channel::Open;
       }));
+}
+
+bool Fleet::has_warm() const {
+  return !warming_.empty() || std::any_of(proxies_.begin(), proxies_.end(), [](const auto& item) {
+    return item.second.unit.empty();
+  });
 }
 
 void Fleet::prepare(const std::string& unit, const std::string& network,
@@ -332,12 +396,8 @@ void Fleet::prepare(const std::string& unit, const std::string& network,
   auto* proxy = holder_of(unit) != nullptr ? nullptr : warm_for(unit, network);
   if (proxy == nullptr || proxy->promised == unit) return;
   proxy->promised = unit;
+  proxy->promised_until = Loop::Clock::now() + kPromise;
   send(*proxy, proxy::Prepare{next_id_++, addresses});
-  // A Service that went away before its claim must not keep a proxy out of the pool.
-  loop_.after(std::chrono::seconds(10), [this, id = proxy->host.id, unit] {
-    const auto found = proxies_.find(id);
-    if (found != proxies_.end() && found->second.promised == unit) found->second.promised.clear();
-  });
 }
 
 void Fleet::hold(Proxy& proxy, const std::string& unit, const std::string& owner) {
@@ -381,9 +441,9 @@ void Fleet::created_for(const std::string& unit, core::Result<HostedProxy> resul
   auto& proxy = proxies_[id];
   proxy.host = std::move(result).value();
   if (wish.unwanted) {
-    remove_proxy(id);
-    callbacks_.changed(unit);
-    return;
+    proxy.unit = unit;  // the Service is let go only when it is gone
+    proxy.owner = wish.owner;
+    return remove_proxy(id);
   }
   hold(proxy, unit, wish.owner);
   open_channel(proxy);
@@ -398,7 +458,24 @@ void Fleet::apply(const std::string& unit, const core::ProxyConfig& config,
   proxy->reach = probes.empty() ? proxy->reach : core::Reach::Unknown;
   proxy->addresses = config.addresses;
   proxy->last_apply = next_id_++;
+  loop_.after(kAnswerLimit, [this, id = proxy->host.id, apply = proxy->last_apply] {
+    give_up_waiting(id, apply);
+  });
   send(*proxy, proxy::Apply{proxy->last_apply, unit_message(config, revision), probes});
+}
+
+/// An agent that does not answer may be stuck, or its answer lost: a new channel tells.
+void Fleet::give_up_waiting(const std::string& id, std::uint64_t apply) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end() || found->second.removing) return;
+  auto& proxy = found->second;
+  if (proxy.last_apply != apply || proxy.sent.empty() || proxy.channel == Channel::Opening) return;
+  spdlog::warn("{}: no answer from the proxy's agent; asking again", proxy.owner);
+  host_.disconnect(id);
+  proxy.channel = Channel::Closed;
+  proxy.sent = {};
+  open_channel(proxy);
+  callbacks_.changed(proxy.unit);
 }
 
 void Fleet::forget_failure(const std::string& unit) {
@@ -428,11 +505,17 @@ void Fleet::start_now(const std::string& id) {
       if (found == proxies_.end()) return;
       found->second.starting = false;
       if (result->ok()) return container_started(id);
-      // A container that does not start again is of no use: its Service gets another one.
-      spdlog::warn("{} does not start again: {}", found->second.host.name, result->error().text());
-      remove_proxy(id);
+      not_started(found->second, result->error());
     });
   });
+}
+
+/// A container that does not start again is of no use: its Service gets another one. An engine that
+/// is away says nothing about the container.
+void Fleet::not_started(Proxy& proxy, const core::Error& why) {
+  spdlog::warn("{} does not start again: {}", proxy.host.name, why.text());
+  if (!is_passing(why.kind)) return remove_proxy(proxy.host.id);
+  loop_.after(kRetryStart, [this, unit = proxy.unit] { callbacks_.changed(unit); });
 }
 
 void Fleet::remove(const std::string& unit) {
@@ -458,7 +541,8 @@ void Fleet::removed(const std::string& id, const core::Result<void>& result) {
   if (found == proxies_.end()) return;
   if (!result.ok()) {
     spdlog::warn("cannot remove {}: {}", found->second.host.name, result.error().text());
-    loop_.after(kRetryRemoval, [this, id] {
+    const auto delay = core::delay_before(found->second.removal_failures++, kRemovalBackoff, 0.5);
+    loop_.after(delay, [this, id] {
       const auto again = proxies_.find(id);
       if (again == proxies_.end()) return;
       again->second.removing = false;
@@ -469,6 +553,7 @@ void Fleet::removed(const std::string& id, const core::Result<void>& result) {
   const auto unit = found->second.unit;
   proxies_.erase(found);
   if (!unit.empty()) callbacks_.changed(unit);
+  refill_after_loss();
 }
 
 // ---- the engine's events -----------------------------------------------------------------------
@@ -494,7 +579,10 @@ void Fleet::container_died(const std::string& id) {
   proxy.envoy = proxy::EnvoyState::Down;
   proxy.trouble = "its container stopped";
   proxy.sent = {};
-  if (proxy.unit.empty()) return remove_proxy(id);
+  if (proxy.unit.empty()) {
+    ++refill_failures_;  // if the next one ends like this, too, we must not go on and on
+    return remove_proxy(id);
+  }
   spdlog::warn("{}: the proxy container stopped", proxy.owner);
   callbacks_.changed(proxy.unit);
 }
@@ -513,7 +601,7 @@ void Fleet::container_destroyed(const std::string& id) {
       spdlog::debug("leftovers of {}: {}", id, rest.error().text());
   });
   if (!unit.empty()) callbacks_.changed(unit);
-  refill_soon(options_.refill_delay);
+  refill_after_loss();
 }
 
 // ---- the warm pool -----------------------------------------------------------------------------
@@ -525,11 +613,20 @@ void Fleet::keep_warm_on(std::set<std::string> networks) {
 }
 
 void Fleet::refill_soon(std::chrono::milliseconds delay) {
-  if (std::exchange(refill_planned_, true)) return;
-  loop_.after(delay, [this] {
-    refill_planned_ = false;
+  const auto when = Loop::Clock::now() + delay;
+  if (refill_at_ && *refill_at_ <= when) return;
+  refill_at_ = when;
+  loop_.after(delay, [this, when] {
+    if (refill_at_ != when) return;  // an earlier one took its place
+    refill_at_.reset();
     refill();
   });
+}
+
+void Fleet::refill_after_loss() {
+  refill_soon(refill_failures_ == 0
+                  ? options_.refill_delay
+                  : core::delay_before(refill_failures_ - 1, kRefillBackoff, 0.5));
 }
 
 void Fleet::refill() {
@@ -563,7 +660,6 @@ void Fleet::create_warm(const std::string& network) {
         refill_soon(core::delay_before(refill_failures_++, kRefillBackoff, 0.5));
         return;
       }
-      refill_failures_ = 0;
       const auto id = (*result)->id;
       auto& proxy = proxies_[id];
       proxy.host = std::move(*result).value();

@@ -1,5 +1,6 @@
 #include "kindlb/controller/loop.hpp"
 
+#include <iterator>
 #include <utility>
 
 namespace kindlb::controller {
@@ -15,7 +16,7 @@ void Loop::post(Task task) {
 void Loop::after(std::chrono::milliseconds delay, Task task) {
   {
     const std::lock_guard lock(mutex_);
-    timers_.emplace(Clock::now() + delay, std::move(task));
+    timers_.emplace(Clock::now() + Clock::duration(delay) / hurry_, std::move(task));
   }
   wake_.notify_one();
 }
@@ -45,9 +46,14 @@ void Loop::run(std::stop_token stop) {
     std::unique_lock lock(mutex_);
     auto tasks = take_due(lock, stop);
     lock.unlock();
-    for (auto& task : tasks) {
-      if (stop.stop_requested()) return;
-      task();
+    for (auto next = tasks.begin(); next != tasks.end(); ++next) {
+      if (stop.stop_requested()) {
+        lock.lock();
+        ready_.insert(ready_.begin(), std::move_iterator(next), std::move_iterator(tasks.end()));
+        return;
+      }
+      (*next)();
+      *next = nullptr;  // what it captured dies before the next one runs
     }
   }
 }

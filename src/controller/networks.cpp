@@ -31,20 +31,37 @@ void Networks::refresh(const std::string& name) {
 }
 
 void Networks::looked_up(const std::string& name, const core::Result<docker::Network>& result) {
-  auto& entry = entries_[name];
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return;
+  auto& entry = found->second;
   entry.looking = false;
   const auto before = entry;
-  entry.known = result.ok();
-  entry.error = result.ok() ? "" : result.error().text();
+  entry.known = result.ok() || (entry.known && result.error().kind != core::ErrorKind::NotFound);
+  entry.error = entry.known ? "" : result.error().text();
   if (result.ok()) entry.facts = facts_of(*result);
   if (std::exchange(entry.again, false)) refresh(name);
-  if (!result.ok()) loop_.after(std::chrono::seconds(2), [this, name] { refresh(name); });
+  if (!result.ok()) retry(name);
   if (before.known != entry.known || before.facts != entry.facts || before.error != entry.error)
     changed_(name);
 }
 
+/// One at a time, however many look-ups fail.
+void Networks::retry(const std::string& name) {
+  if (std::exchange(entries_.at(name).retry_planned, true)) return;
+  loop_.after(std::chrono::seconds(2), [this, name] {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) return;
+    found->second.retry_planned = false;
+    refresh(name);
+  });
+}
+
 void Networks::refresh_all() {
   for (const auto& [name, entry] : entries_) refresh(name);
+}
+
+void Networks::keep(const std::set<std::string>& names) {
+  std::erase_if(entries_, [&](const auto& item) { return !names.contains(item.first); });
 }
 
 const NetworkFacts* Networks::find(const std::string& name) const {

@@ -100,7 +100,8 @@ void Reconciler::sweep_orphans() {
     if (found == clusters_.end() || !found->second.store.synced()) continue;
     const auto& services = found->second.store.services();
     const bool wanted = std::any_of(services.begin(), services.end(), [&](const auto& item) {
-      return item.second.uid == holding.unit;
+      return item.second.uid == holding.unit &&
+             core::claim_of(item.second, parts_.policy) != core::Claim::NotOurs;
     });
     if (wanted) continue;
     spdlog::info("{}: the Service is gone; removing its proxy", holding.owner);
@@ -264,9 +265,13 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
   if (plan.claim) parts_.fleet.claim(record.uid, owner, cluster.network);
   if (plan.apply) parts_.fleet.apply(record.uid, *plan.apply, revision, plan.probes);
   if (plan.remove_proxy) parts_.fleet.remove(record.uid);
-  if (plan.again) parts_.loop.after(*plan.again, [this, key = service.key] { dirty(key); });
+  if (plan.again) plan_again(service.key, record, *plan.again);
   look_after_failures(service, record, plan, proxy);
-  if (plan.teardown != core::Teardown::None) return release(cluster, service, plan.teardown);
+  if (plan.teardown != core::Teardown::None) {
+    // A write under way would put back what is being taken away; its end plans again.
+    if (!record.writing) release(cluster, service, plan.teardown);
+    return;
+  }
   if (plan.write && !record.writing) write(cluster, service, std::move(plan));
 }
 
@@ -292,6 +297,20 @@ void Reconciler::look_after_failures(const core::Service& service, Record& recor
     return;
   }
   retry_later(service, record);
+}
+
+/// One timer per Service, the earliest: each pass asks again for what it still waits for.
+void Reconciler::plan_again(const core::ServiceKey& key, Record& record,
+                            std::chrono::milliseconds delay) {
+  const auto when = steady_clock::now() + delay;
+  if (record.again_at && *record.again_at <= when) return;
+  record.again_at = when;
+  parts_.loop.after(delay, [this, key, when] {
+    auto* waiting = find_record(key);
+    if (waiting == nullptr || waiting->again_at != when) return;
+    waiting->again_at.reset();
+    dirty(key);
+  });
 }
 
 void Reconciler::retry_later(const core::Service& service, Record& record) {
@@ -333,7 +352,7 @@ void Reconciler::write(Cluster& cluster, const core::Service& service, core::Pla
   }
   parts_.api_work.submit([this, api = cluster.api, key = service.key, plan = std::move(plan)] {
     auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan.write));
-    parts_.loop.post([this, key, result] { written(key, *result); });
+    parts_.loop.post([this, key, uid = plan.write->uid, result] { written(key, uid, *result); });
     if (!result->ok()) return;
     for (const auto& event : plan.events)
       if (const auto sent = api->emit(**result, event); !sent.ok())
@@ -341,25 +360,34 @@ void Reconciler::write(Cluster& cluster, const core::Service& service, core::Pla
   });
 }
 
-void Reconciler::written(const core::ServiceKey& key, const core::Result<core::Service>& result) {
+void Reconciler::written(const core::ServiceKey& key, const std::string& uid,
+                         const core::Result<core::Service>& result) {
   auto* record = find_record(key);
-  if (record == nullptr) return;
+  if (record == nullptr || record->uid != uid) return;
   record->writing = false;
-  if (result.ok()) {
-    clusters_.at(key.cluster).store.put_service(*result);
-    dirty(key);
-    return;
-  }
+  if (result.ok()) return take_answer(*record, *result);
   // Gone: the watch tells what became of it, and there is nothing to write to.
   if (result.error().kind == core::ErrorKind::NotFound) return;
   spdlog::warn("{}: cannot write the status: {}", key.text(), result.error().text());
-  parts_.loop.after(core::delay_before(record->failures++, core::Backoff{}, jitter()),
-                    [this, key] { dirty(key); });
+  plan_again(key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
+}
+
+/// The watch may know better: that the Service is gone, or is a namesake by now.
+void Reconciler::take_answer(Record& record, const core::Service& answer) {
+  auto& store = clusters_.at(answer.key.cluster).store;
+  const auto* known = store.service(answer.key);
+  if (known != nullptr && known->uid == answer.uid) store.put_service(answer);
+  const auto& conditions = answer.status.conditions;
+  if (core::is_true(conditions, core::kServingCondition) &&
+      !core::is_true(conditions, core::kProvisioningCondition))
+    record.failures = 0;
+  dirty(answer.key);
 }
 
 void Reconciler::release(Cluster& cluster, const core::Service& service, core::Teardown teardown) {
-  auto& record = cluster.records.at(service.key);
-  record.releasing = true;
+  // Somebody else's finalizer may keep it after ours has gone: that is not our business.
+  if (teardown == core::Teardown::DropFinalizer && !core::has_finalizer(service)) return;
+  cluster.records.at(service.key).releasing = true;
   const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
   spdlog::info("{}: released", service.key.text());
   parts_.api_work.submit([this, api = cluster.api, about = service, patch] {
@@ -369,21 +397,21 @@ void Reconciler::release(Cluster& cluster, const core::Service& service, core::T
     if (const auto sent = api->emit(about, note); !sent.ok())
       spdlog::debug("{}: no Event: {}", about.key.text(), sent.error().text());
     auto result = std::make_shared<core::Result<void>>(api->release(patch));
-    parts_.loop.post(
-        [this, key = about.key, uid = about.uid, version = about.resource_version, result] {
-          auto* done = find_record(key);
-          if (done == nullptr || done->uid != uid) return;
-          done->releasing = false;
-          done->reserved.clear();
-          if (result->ok()) {
-            done->released = version;  // until the watch shows what became of it
-            return dirty(key);
-          }
-          spdlog::warn("{}: cannot release the Service: {}", key.text(), result->error().text());
-          parts_.loop.after(core::delay_before(done->failures++, core::Backoff{}, jitter()),
-                            [this, key] { dirty(key); });
-        });
+    parts_.loop.post([this, about, result] { released(about, *result); });
   });
+}
+
+void Reconciler::released(const core::Service& about, const core::Result<void>& result) {
+  auto* record = find_record(about.key);
+  if (record == nullptr || record->uid != about.uid) return;
+  record->releasing = false;
+  record->reserved.clear();
+  if (result.ok()) {
+    record->released = about.resource_version;  // until the watch shows what became of it
+    return dirty(about.key);
+  }
+  spdlog::warn("{}: cannot release the Service: {}", about.key.text(), result.error().text());
+  plan_again(about.key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
 }
 
 // ---- leaving -----------------------------------------------------------------------------------

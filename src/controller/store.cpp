@@ -77,8 +77,7 @@ Store::Keys Store::put_slice(core::EndpointSlice slice) {
   const auto known = slices_.find(id);
   if (known != slices_.end()) {
     if (known->second == slice) return {};
-    keys.insert(known->second.service);
-    slices_by_service_[known->second.service].erase(id);
+    keys.merge(remove_slice(id.first, id.second));
   }
   slices_by_service_[slice.service].insert(id);
   slices_.insert_or_assign(id, std::move(slice));

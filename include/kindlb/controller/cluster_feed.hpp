@@ -7,6 +7,8 @@
 #include "kindlb/kube/api.hpp"
 
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 
 namespace kindlb::controller {
@@ -34,6 +36,8 @@ class ClusterFeed final : public kube::Observer {
   Loop& loop_;
   Reconciler& reconciler_;
   const std::string cluster_;
+  std::mutex mutex_;
+  std::set<std::string> failing_;  ///< resources whose watch was reported broken
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   std::unique_ptr<kube::Reflectors> reflectors_;  // last: its threads use the rest
 };

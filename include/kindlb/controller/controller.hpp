@@ -71,6 +71,7 @@ class Controller {
   void drain_until(std::chrono::steady_clock::time_point deadline);
 
   docker::Engine& engine_;
+  ProxyHost& host_;
   const Options options_;
   Loop loop_;
   Executor engine_work_;

@@ -7,7 +7,6 @@
 #include "kindlb/proxy/channel_hub.hpp"
 #include "kindlb/proxy/containers.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -22,7 +21,7 @@ class DockerProxyHost final : public ProxyHost {
   /// share an engine but serve different clusters must not take each other's.
   DockerProxyHost(docker::Engine& engine, std::string image, std::string pool);
 
-  void set_listener(Listener& listener) override { listener_ = &listener; }
+  void set_listener(Listener* listener) override;
   core::Result<std::vector<HostedProxy>> list() override;
   core::Result<HostedProxy> create(const std::string& network) override;
   core::Result<void> start(const std::string& id) override;
@@ -35,6 +34,7 @@ class DockerProxyHost final : public ProxyHost {
 
  private:
   HostedProxy hosted(const proxy::Proxy& proxy) const;
+  void read_states(std::vector<HostedProxy>& proxies);
   core::Result<std::uint32_t> reserve_uid();
   void remember(const proxy::Proxy& proxy);
   proxy::Proxy recall(const std::string& id);
@@ -42,7 +42,8 @@ class DockerProxyHost final : public ProxyHost {
   docker::Engine& engine_;
   const std::string image_;
   const std::string pool_;
-  std::atomic<Listener*> listener_ = nullptr;
+  std::mutex listening_;  ///< held during calls to the listener
+  Listener* listener_ = nullptr;
   std::mutex mutex_;
   std::map<std::string, proxy::Proxy> known_;  ///< by id: what removal needs besides it
   std::set<std::uint32_t> reserved_uids_;      ///< of containers being made

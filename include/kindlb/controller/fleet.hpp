@@ -58,7 +58,8 @@ class Fleet final : public ProxyHost::Listener {
   std::vector<Holding> holdings() const;
   /// Addresses held for any Service on that network.
   std::map<core::IpAddress, std::string> held_addresses(const std::string& network) const;
-  std::size_t warm_count() const;
+  std::size_t warm_count() const;  ///< ready to be claimed
+  bool has_warm() const;           ///< any, also ones still coming or going
 
   /// Has the addresses checked by the warm proxy that a claim would take, which is kept for it.
   void prepare(const std::string& unit, const std::string& network,
@@ -87,12 +88,14 @@ class Fleet final : public ProxyHost::Listener {
     HostedProxy host;
     std::string unit;  ///< empty: warm
     std::string owner;
-    std::string promised;  ///< warm, but kept for this unit since its prepare
+    std::string promised;  ///< warm, but kept for this unit after its prepare, for a while
+    Loop::Clock::time_point promised_until;
     Channel channel = Channel::Closed;
     unsigned connect_failures = 0;
     proxy::EnvoyState envoy = proxy::EnvoyState::Starting;
     std::string trouble;
     bool removing = false;
+    unsigned removal_failures = 0;
     bool starting = false;
     core::Revision acknowledged;
     core::Revision sent;
@@ -106,11 +109,13 @@ class Fleet final : public ProxyHost::Listener {
     std::optional<proxy::Message> waiting;  ///< to be sent once the channel is open
   };
 
-  void adopt(std::vector<HostedProxy> found);
+  void adopt(std::set<std::string> gone, std::vector<HostedProxy> found);
   void adopt_one(HostedProxy found);
   void take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units);
   void open_channel(Proxy& proxy);
   void open_next_channel();
+  void reopen_later(Proxy& proxy);
+  void await_hello(const std::string& id);
   void channel_opened(const std::string& id, const core::Result<void>& result);
   void send(Proxy& proxy, proxy::Message message);
   Proxy* holder_of(const std::string& unit);
@@ -119,14 +124,18 @@ class Fleet final : public ProxyHost::Listener {
   void hold(Proxy& proxy, const std::string& unit, const std::string& owner);
   void create_for(const std::string& unit, const std::string& owner, const std::string& network);
   void created_for(const std::string& unit, core::Result<HostedProxy> result);
+  void give_up_waiting(const std::string& id, std::uint64_t apply);
   void start_now(const std::string& id);
+  void not_started(Proxy& proxy, const core::Error& why);
   void remove_proxy(const std::string& id);
   void removed(const std::string& id, const core::Result<void>& result);
   void refill_soon(std::chrono::milliseconds delay);
+  void refill_after_loss();
   void refill();
   void create_warm(const std::string& network);
   void trim_warm();
 
+  void met(Proxy& proxy);
   void on(Proxy& proxy, const proxy::Hello& hello);
   void on(Proxy& proxy, const proxy::Applied& applied);
   void on(Proxy& proxy, const proxy::Rejected& rejected);
@@ -151,8 +160,9 @@ class Fleet final : public ProxyHost::Listener {
   std::set<std::string> networks_;
   bool discovered_ = false;
   bool discovering_ = false;
-  bool refill_planned_ = false;
-  unsigned refill_failures_ = 0;
+  bool discover_again_ = false;
+  std::optional<Loop::Clock::time_point> refill_at_;
+  unsigned refill_failures_ = 0;  ///< warm proxies in a row that could not be made or did not live
   std::uint64_t next_id_ = 1;
 };
 

@@ -18,15 +18,19 @@ class Loop {
   using Task = std::function<void()>;
   using Clock = std::chrono::steady_clock;
 
+  /// `hurry` divides every delay: for those who have no time to wait.
+  explicit Loop(unsigned hurry = 1) : hurry_(hurry) {}
+
   void post(Task task);
   void after(std::chrono::milliseconds delay, Task task);
 
-  /// Runs tasks until `stop`; tasks still queued then are dropped.
+  /// Runs tasks until `stop`. Those not begun by then stay queued and run when it is called again.
   void run(std::stop_token stop);
 
  private:
   std::vector<Task> take_due(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
 
+  const unsigned hurry_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::vector<Task> ready_;

@@ -33,7 +33,10 @@ class Networks {
   /// Looks the network up, now or again. Many calls in a row make one look-up.
   void refresh(const std::string& name);
   void refresh_all();
-  /// Null until looked up, or when it does not exist; then error() may say why.
+  /// Forgets all others.
+  void keep(const std::set<std::string>& names);
+  /// Null until looked up, or when it does not exist; then error() may say why. While the engine
+  /// does not answer, what it said before holds.
   const NetworkFacts* find(const std::string& name) const;
   std::string error(const std::string& name) const;
 
@@ -42,10 +45,12 @@ class Networks {
     bool known = false;
     bool looking = false;
     bool again = false;
+    bool retry_planned = false;
     NetworkFacts facts;
     std::string error;
   };
 
+  void retry(const std::string& name);
   void looked_up(const std::string& name, const core::Result<docker::Network>& result);
 
   Loop& loop_;

@@ -33,8 +33,9 @@ class ProxyHost {
   };
 
   virtual ~ProxyHost() = default;
-  /// Before the first connect; the listener outlives every channel.
-  virtual void set_listener(Listener& listener) = 0;
+  /// Before the first connect. Null: nobody listens any more; once this has returned, no call to
+  /// the former listener is under way.
+  virtual void set_listener(Listener* listener) = 0;
 
   /// Every proxy of ours on this engine, with its agent's state.
   virtual core::Result<std::vector<HostedProxy>> list() = 0;

@@ -72,6 +72,7 @@ class Reconciler {
     std::optional<core::Trouble> trouble;
     unsigned failures = 0;
     bool retry_planned = false;
+    std::optional<std::chrono::steady_clock::time_point> again_at;  ///< the next plan without event
     bool direct_blocked = false;
   };
 
@@ -99,9 +100,13 @@ class Reconciler {
   void carry_out(Cluster& cluster, const core::Service& service, Record& record, core::Plan plan);
   void look_after_failures(const core::Service& service, Record& record, const core::Plan& plan,
                            const core::ProxyView& proxy);
+  void plan_again(const core::ServiceKey& key, Record& record, std::chrono::milliseconds delay);
   void retry_later(const core::Service& service, Record& record);
   void write(Cluster& cluster, const core::Service& service, core::Plan plan);
-  void written(const core::ServiceKey& key, const core::Result<core::Service>& result);
+  void written(const core::ServiceKey& key, const std::string& uid,
+               const core::Result<core::Service>& result);
+  void take_answer(Record& record, const core::Service& answer);
+  void released(const core::Service& about, const core::Result<void>& result);
   void release(Cluster& cluster, const core::Service& service, core::Teardown teardown);
   Record* find_record(const core::ServiceKey& key);
   void sweep_orphans();
