@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <stdexcept>
+#include <thread>
 
 namespace kindlb::test {
 
@@ -16,8 +17,10 @@ namespace {
 /// Between fork and exec only system calls are safe: everything is prepared before.
 [[noreturn]] void become(char* const* arguments, int log) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
+  close_range(STDERR_FILENO + 1, ~0U, 0);  // sockets of the test are none of its business
   execv(arguments[0], arguments);
   _exit(127);
 }
@@ -43,9 +46,24 @@ Child::~Child() {
 
 bool Child::running() {
   if (pid_ <= 0) return false;
-  if (waitpid(pid_, nullptr, WNOHANG) == 0) return true;
+  int status = 0;
+  if (waitpid(pid_, &status, WNOHANG) == 0) return true;
+  exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   pid_ = -1;
   return false;
+}
+
+void Child::signal(int number) const {
+  if (pid_ > 0) kill(pid_, number);
+}
+
+std::optional<int> Child::wait(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (running()) {
+    if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return exit_code_;
 }
 
 int free_port() {

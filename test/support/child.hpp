@@ -1,10 +1,12 @@
 #pragma once
-// One child process with its output in a file. It is killed and reaped on destruction, and by the
-// kernel when the thread that started it ends.
+// One child process with nothing to read and its output in a file. It is killed and reaped on
+// destruction, and by the kernel when the thread that started it ends.
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +22,14 @@ class Child {
 
   /// Reaps it when it has ended.
   bool running();
+  pid_t pid() const { return pid_; }  ///< -1: it has ended
+  void signal(int number) const;
+  /// Its exit code, or 128 and the signal that ended it. Nothing: it still runs.
+  std::optional<int> wait(std::chrono::milliseconds limit);
 
  private:
   pid_t pid_ = -1;
+  int exit_code_ = -1;
 };
 
 /// A port of the loopback nobody listens on at this moment.

@@ -33,8 +33,8 @@ DockerRig::~DockerRig() {
   clean_up();
 }
 
-docker::Network DockerRig::make_network() {
-  network_ = "kindlb-test-" + run_;
+docker::Network DockerRig::make_network(const std::string& prefix) {
+  network_ = prefix + run_;
   must(engine_->create_network({.name = network_, .labels = {{"kindlb-test", run_}}}));
   return must(engine_->inspect_network(network_));
 }

@@ -29,7 +29,7 @@ class DockerRig {
 
   docker::Engine& engine() { return *engine_; }
   /// A network of this run, its subnet chosen by the engine.
-  docker::Network make_network();
+  docker::Network make_network(const std::string& prefix = "kindlb-test-");
   /// Creates and starts; name and label are filled in. Returns the id.
   std::string start(docker::ContainerSpec spec);
   /// Runs a command inside and gives what it printed, on either stream.

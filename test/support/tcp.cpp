@@ -54,8 +54,8 @@ std::string exchange(int fd) {
 
 }  // namespace
 
-OneAnswer::OneAnswer(const core::IpAddress& address, std::string body)
-    : body_(std::move(body)), target_{address, 0}, fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+OneAnswer::OneAnswer(const core::IpAddress& address, std::string body, std::uint16_t port)
+    : body_(std::move(body)), target_{address, port}, fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
   const auto bound = with_address(socket_address(target_), [&](const sockaddr* a, socklen_t size) {
     return ::bind(fd_, a, size);
   });

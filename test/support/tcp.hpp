@@ -4,6 +4,7 @@
 #include "kindlb/core/proxy_config.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
 
@@ -12,8 +13,8 @@ namespace kindlb::testing {
 /// Answers every connection with one HTTP/1.0 response, on its own thread, until destroyed.
 class OneAnswer {
  public:
-  /// On a port the kernel chooses; ends the test case when it cannot listen.
-  OneAnswer(const core::IpAddress& address, std::string body);
+  /// Port 0: one the kernel chooses. Ends the test case when it cannot listen.
+  OneAnswer(const core::IpAddress& address, std::string body, std::uint16_t port = 0);
   ~OneAnswer();
   OneAnswer(const OneAnswer&) = delete;
   OneAnswer& operator=(const OneAnswer&) = delete;

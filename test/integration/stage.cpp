@@ -1,0 +1,329 @@
+#include "integration/stage.hpp"
+
+#include "kube/codec.hpp"
+
+#include <signal.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <thread>
+
+namespace kindlb::it {
+
+namespace {
+namespace fs = std::filesystem;
+using testing::must;
+using Clock = std::chrono::steady_clock;
+
+/// Started by the first stage, stopped when the binary ends.
+test::KubeServer& kube_server() {
+  static test::KubeServer server;
+  return server;
+}
+
+/// The admin's kubeconfig with the context renamed: kindlb takes the proxies of a context of the
+/// same name for its own, and other tests may be running on this engine.
+std::string kubeconfig(const std::string& context) {
+  auto text = kube_server().kubeconfig();
+  for (const std::string before : {"current-context: ", "contexts:\n- name: "}) {
+    const auto at = text.find(before + "admin");
+    text.replace(at + before.size(), std::string("admin").size(), context);
+  }
+  return text;
+}
+
+core::Service decode(const std::string& json) {
+  return must(kube::decode_service(kube::parse_json(json), "diary"));
+}
+
+nlohmann::json parse(const std::string& text) {
+  return nlohmann::json::parse(text, nullptr, false);
+}
+
+bool has(const Flags& flags, const std::string& flag) {
+  return std::ranges::find(flags, flag) != flags.end();
+}
+
+/// The image kindlb builds for this agent goes with the binary, unless it was there before.
+class BuiltImage {
+ public:
+  explicit BuiltImage(docker::Engine& engine) : before_(tags(engine)) {}
+  ~BuiltImage() {
+    if (image_.empty() || before_.contains(image_)) return;
+    const auto endpoint = docker::find_endpoint("");
+    if (!endpoint) return;
+    if (const auto engine = docker::connect(*endpoint)) (void)(*engine)->remove_image(image_);
+  }
+  BuiltImage(const BuiltImage&) = delete;
+  BuiltImage& operator=(const BuiltImage&) = delete;
+
+  void used(const std::string& image) { image_ = image; }
+
+ private:
+  static std::set<std::string> tags(docker::Engine& engine) {
+    std::set<std::string> out;
+    for (const auto& image : must(engine.list_images({proxy::kProxyLabel})))
+      out.insert(image.tags.begin(), image.tags.end());
+    return out;
+  }
+
+  const std::set<std::string> before_;
+  std::string image_;
+};
+
+BuiltImage& built_image(docker::Engine& engine) {
+  static BuiltImage image(engine);
+  return image;
+}
+
+}  // namespace
+
+Stage::Stage()
+    : tag_(proxy::random_tag()),
+      ns_("it-" + tag_),
+      network_(rig.make_network("kindlb-it-")),
+      gateway_(*network_.subnets.at(0).gateway),
+      folder_(fs::temp_directory_path() / ("kindlb-it-" + tag_)),
+      rest_(kube_server().client()) {
+  built_image(rig.engine());
+  fs::create_directory(folder_);
+  std::ofstream(folder_ / "kubeconfig") << kubeconfig(ns_);
+  rest_.create("/api/v1/namespaces", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", ns_));
+  diary_ = std::make_unique<Diary>(kube_server().client(), ns_);
+}
+
+Stage::~Stage() {
+  if (std::uncaught_exceptions() > 0) std::cerr << "--- kindlb's log\n" << log() << "---\n";
+  try {
+    if (kindlb_) {
+      kindlb_->signal(SIGTERM);
+      kindlb_->wait(std::chrono::seconds(3));
+    }
+    kindlb_.reset();
+    clear_cluster();
+    const auto mine = rig.engine().list_containers({std::string(proxy::kProxyLabel) + "=1"});
+    if (mine)
+      for (const auto& container : *mine)
+        if (container.labels.at(proxy::kNetworkLabel) == network_.name)
+          built_image(rig.engine()).used(container.image);
+    // The engine may still be busy with what kindlb asked for last.
+    const auto deadline = Clock::now() + std::chrono::seconds(20);
+    for (rig.clean_up(); !rig.leftovers().empty() && Clock::now() < deadline; rig.clean_up())
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    diary_.reset();
+  } catch (const std::exception& problem) {
+    std::cerr << "cleaning up: " << problem.what() << "\n";
+  }
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+/// The API server is shared with the tests to come: their kindlb must not meet these Services.
+void Stage::clear_cluster() {
+  const auto listed = parse(rest_.get(services()));
+  for (const auto& service : listed["items"]) {
+    const auto path = services(service["metadata"]["name"]);
+    if (service["metadata"].contains("finalizers"))
+      rest_.patch(path, "merge", R"({"metadata":{"finalizers":null}})");
+    if (rest_.status(path) == 200) rest_.remove(path);
+  }
+  for (const auto& node : nodes_) rest_.remove("/api/v1/nodes/" + node);
+}
+
+// ---- kindlb ------------------------------------------------------------------------------------
+
+void Stage::start(const Flags& flags) {
+  Flags command = {KINDLB_PROGRAM, "run",        "--kubeconfig",  (folder_ / "kubeconfig").string(),
+                   "--context",    ns_,          "--network",     network_.name,
+                   "--agent",      KINDLB_AGENT, "--envoy-image", testing::envoy_image(),
+                   "--log-level",  "debug"};
+  if (!has(flags, "--warm-proxies")) command.insert(command.end(), {"--warm-proxies", "1"});
+  command.insert(command.end(), flags.begin(), flags.end());
+  kindlb_ =
+      std::make_unique<test::Child>(command, folder_ / fmt::format("kindlb-{:02}.log", ++starts_));
+}
+
+int Stage::stop(int signal, std::chrono::milliseconds limit) {
+  kindlb_->signal(signal);
+  const auto code = kindlb_->wait(limit);
+  if (!code) FAIL("kindlb did not end in time\n" << log());
+  return *code;
+}
+
+std::string Stage::log() const {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (entry.path().extension() == ".log") files.push_back(entry.path());
+  std::ranges::sort(files);
+  std::string out;
+  for (const auto& file : files) {
+    std::ifstream in(file);
+    out += file.filename().string() + ":\n" + std::string(std::istreambuf_iterator<char>(in), {});
+  }
+  return out;
+}
+
+// ---- the cluster -------------------------------------------------------------------------------
+
+std::string Stage::services(const std::string& name) const {
+  return "/api/v1/namespaces/" + ns_ + "/services" + (name.empty() ? "" : "/" + name);
+}
+
+core::Service Stage::create(const std::string& name, const std::string& spec) {
+  return decode(rest_.create(
+      services(), fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{}}})", name, spec)));
+}
+
+core::Service Stage::create_web(const std::string& name) {
+  return create(name, R"({"type":"LoadBalancer","ports":[{"port":80}]})");
+}
+
+void Stage::patch(const std::string& name, const std::string& merge_patch) {
+  rest_.patch(services(name), "merge", merge_patch);
+}
+
+void Stage::remove(const std::string& name) {
+  rest_.remove(services(name));
+}
+
+core::Service Stage::get(const std::string& name) {
+  return decode(rest_.get(services(name)));
+}
+
+void Stage::put_endpoints(const std::string& service, const Ports& ports,
+                          std::optional<core::IpAddress> address) {
+  nlohmann::json slice = {
+      {"apiVersion", "discovery.k8s.io/v1"},
+      {"kind", "EndpointSlice"},
+      {"metadata",
+       {{"name", service + "-test"}, {"labels", {{"kubernetes.io/service-name", service}}}}},
+      {"addressType", "IPv4"}};
+  slice["ports"] = nlohmann::json::array();
+  for (const auto& [name, number] : ports)
+    slice["ports"].push_back({{"name", name}, {"port", number}, {"protocol", "TCP"}});
+  slice["endpoints"] = nlohmann::json::array();
+  if (!ports.empty())
+    slice["endpoints"].push_back(
+        {{"addresses", {address.value_or(gateway_).text()}}, {"conditions", {{"ready", true}}}});
+  rest_.patch(fmt::format("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices/{}-test"
+                          "?fieldManager=test&force=true",
+                          ns_, service),
+              "apply", slice.dump());
+}
+
+void Stage::create_node(const std::string& name) {
+  rest_.create("/api/v1/nodes", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", name));
+  nodes_.push_back(name);
+  rest_.patch("/api/v1/nodes/" + name + "/status", "merge",
+              fmt::format(R"({{"status":{{"addresses":[{{"type":"InternalIP","address":"{}"}}],)"
+                          R"("conditions":[{{"type":"Ready","status":"True"}}]}}}})",
+                          gateway_.text()));
+}
+
+void Stage::exclude_node(const std::string& name, bool excluded) {
+  rest_.patch("/api/v1/nodes/" + name, "merge",
+              fmt::format(R"({{"metadata":{{"labels":{{)"
+                          R"("node.kubernetes.io/exclude-from-external-load-balancers":{}}}}}}})",
+                          excluded ? R"("")" : "null"));
+}
+
+std::set<std::string> Stage::event_reasons(const std::string& service) {
+  std::set<std::string> out;
+  const auto listed = parse(rest_.get("/api/v1/namespaces/" + ns_ + "/events"));
+  for (const auto& event : listed["items"])
+    if (event["involvedObject"]["name"] == service && event["reportingComponent"] == "kindlb")
+      out.insert(event["reason"]);  // the API server has its own to tell
+  return out;
+}
+
+void Stage::await_events(const std::string& service, const std::set<std::string>& reasons) {
+  std::set<std::string> seen;
+  const auto deadline = Clock::now() + kPatience;
+  while (!std::ranges::includes(seen = event_reasons(service), reasons)) {
+    if (Clock::now() > deadline)
+      FAIL(service << " has only " << fmt::format("{}", fmt::join(seen, ", ")) << "\n" << log());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+core::Service Stage::await(const std::string& name, const Wish& wish, std::size_t from) {
+  auto found = diary_->wait(name, wish, kPatience, from);
+  if (!found) {
+    std::string seen;
+    for (const auto& line : told(diary_->pages(name))) seen += "  " + line + "\n";
+    FAIL(name << " was not seen as expected, but as\n" << seen << log());
+  }
+  return *std::move(found);
+}
+
+void Stage::until(const std::string& what, const std::function<bool()>& holds,
+                  std::chrono::milliseconds limit) {
+  const auto deadline = Clock::now() + limit;
+  while (!holds()) {
+    if (Clock::now() > deadline) FAIL("not in time: " << what << "\n" << log());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+void Stage::serve_another() {
+  const auto name = fmt::format("another-{}", ++others_);
+  create_web(name);
+  await_serving(name);
+}
+
+// ---- the engine --------------------------------------------------------------------------------
+
+core::IpAddress Stage::unused_address() const {
+  auto address = network_.subnets.at(0).cidr.last();  // Services get theirs from the top
+  for (int i = 0; i < 100; ++i) address = *address.previous();
+  return address;
+}
+
+std::vector<proxy::Proxy> Stage::proxies() {
+  auto all = must(proxy::list_proxies(rig.engine()));
+  std::erase_if(all, [&](const auto& proxy) { return proxy.network != network_.name; });
+  return all;
+}
+
+std::optional<proxy::Proxy> Stage::proxy_of(const core::Service& service) {
+  const proxy::ProxyName wanted{proxy::Role::Claimed, proxy::service_tag(service.uid)};
+  for (const auto& proxy : proxies())
+    if (proxy.role == wanted) return proxy;
+  return std::nullopt;
+}
+
+bool Stage::volume_exists(const std::string& name) {
+  const auto volumes = must(rig.engine().list_volumes({}));
+  return std::ranges::any_of(volumes, [&](const auto& volume) { return volume.name == name; });
+}
+
+void Stage::kill_envoy(const proxy::Proxy& proxy) {
+  const auto client = must(http::make_client(must(docker::find_endpoint(""))));
+  const auto top = must(client->send({.target = "/containers/" + proxy.id + "/top"}));
+  const auto listed = parse(top.body);
+  const auto& titles = listed["Titles"];
+  const auto column = [&](const char* title) {
+    return static_cast<std::size_t>(std::ranges::find(titles, title) - titles.begin());
+  };
+  for (const auto& process : listed["Processes"]) {
+    const std::string command = process[column("CMD")];
+    const std::string id = process[column("PID")];
+    if (command.find("/envoy ") != std::string::npos) {
+      REQUIRE(::kill(std::stoi(id), SIGKILL) == 0);
+      return;
+    }
+  }
+  FAIL("no Envoy in " << proxy.name << ": " << top.body);
+}
+
+core::Target target_of(const core::Service& service, std::uint16_t port) {
+  REQUIRE(service.status.ingress.size() == 1);
+  return {*core::IpAddress::parse(service.status.ingress[0].ip), port};
+}
+
+}  // namespace kindlb::it

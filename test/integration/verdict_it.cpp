@@ -1,0 +1,176 @@
+// Whose Service it is, what is refused or degraded, and the way through node ports.
+#include "integration/stage.hpp"
+#include "kindlb/core/conditions.hpp"
+#include "kindlb/core/eligibility.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <thread>
+
+namespace {
+
+using namespace kindlb;
+using it::Stage;
+using it::told;
+using testing::http_get;
+using testing::OneAnswer;
+
+constexpr const char* kServing = "Serving=True/Serving Provisioning=False/Complete";
+constexpr const char* kRefused = "Serving=False/Unsupported Provisioning=False/Complete";
+constexpr const char* kGivenUp = "Serving=False/Infrastructure Provisioning=False/Complete";
+
+std::string message_of(const core::Service& service, const char* type) {
+  const auto* condition = core::find_condition(service.status.conditions, type);
+  return condition == nullptr ? "" : condition->message;
+}
+
+bool is_given_up(const core::Service& service) {
+  return told(service) == kGivenUp;
+}
+
+/// A Service of a class; empty: without one.
+core::Service create_of_class(Stage& stage, const std::string& name, const std::string& wanted) {
+  const auto line = wanted.empty() ? "" : fmt::format(R"("loadBalancerClass":"{}",)", wanted);
+  return stage.create(name, R"({"type":"LoadBalancer",)" + line + R"("ports":[{"port":80}]})");
+}
+
+/// With a node port on which `backend` listens before kindlb hears of the Service.
+struct NodePortService {
+  NodePortService(Stage& stage, const std::string& name)
+      : created(stage.create(name, R"({"type":"NodePort","ports":[{"port":80}]})")),
+        backend(stage.gateway(), "through the node", created.spec.ports.at(0).node_port) {}
+  const core::Service created;
+  const OneAnswer backend;
+};
+
+}  // namespace
+
+TEST_CASE("a Service of another class is not touched") {
+  struct Case {
+    const char* name;
+    it::Flags flags;
+    const char* theirs;
+    const char* ours;
+  };
+  const Case cases[] = {
+      {"by default, any foreign class", {}, "example.com/theirs", "kindlb.dev/envoy"},
+      {"with a class of one's own, the default one",
+       {"--load-balancer-class", "example.com/a", "--load-balancer-class", "example.com/b"},
+       "kindlb.dev/envoy",
+       "example.com/b"},
+      {"with --require-class, a Service without", {"--require-class"}, "", "kindlb.dev/envoy"},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      Stage stage;
+      stage.start(c.flags);
+      const auto theirs = create_of_class(stage, "theirs", c.theirs);
+      create_of_class(stage, "ours", c.ours);
+      CHECK(told(stage.await_serving("ours")) == kServing);
+      CHECK(stage.version_of("theirs") == theirs.resource_version);
+      const auto events = stage.event_reasons("theirs");
+      CHECK_MESSAGE(events.empty(), fmt::format("{}", fmt::join(events, ", ")));
+      CHECK_FALSE(stage.proxy_of(theirs));
+      stage.remove("theirs");
+      CHECK(stage.diary().wait_gone("theirs", it::kPatience));
+    }
+  }
+}
+
+TEST_CASE("what cannot be served is refused, or degraded, and says so") {
+  Stage stage;
+  const OneAnswer backend(stage.gateway(), "hello");
+  stage.put_endpoints("mixed", {{"web", backend.target().port}});
+  stage.start();
+
+  for (const std::string protocol : {"SCTP", "UDP"}) {
+    const auto name = protocol == "SCTP" ? "sctp" : "udp";
+    stage.create(
+        name, R"({"type":"LoadBalancer","ports":[{"port":80,"protocol":")" + protocol + R"("}]})");
+    const auto refused = stage.await(name, [](const auto& s) { return !told(s).empty(); });
+    CHECK(told(refused) == kRefused);
+    CHECK(refused.status.ingress.empty());
+    CHECK(message_of(refused, core::kServingCondition).find(protocol + "/80") != std::string::npos);
+    CHECK_FALSE(stage.proxy_of(refused));
+    stage.await_events(name, {"Unsupported"});
+  }
+
+  stage.create("mixed", R"({"type":"LoadBalancer","ports":[{"name":"web","port":80},)"
+                        R"({"name":"sigtran","port":2905,"protocol":"SCTP"}]})");
+  const auto degraded = stage.await_serving("mixed");
+  CHECK(told(degraded) == std::string(kServing) + " Degraded=True/PortsNotSupported");
+  CHECK(
+      degraded.status.ingress.at(0).ports ==
+      std::vector<core::PortStatus>{{80, core::Protocol::Tcp, ""},
+                                    {2905, core::Protocol::Sctp, "kindlb.dev/PortsNotSupported"}});
+  CHECK(http_get(it::target_of(degraded)) == "hello");
+  stage.await_events("mixed", {"Degraded"});
+
+  // From served to refused: the proxy and the address are given up.
+  stage.patch("mixed", R"({"spec":{"ports":[{"port":2905,"protocol":"SCTP"}]}})");
+  const auto refused = stage.await("mixed", [](const auto& s) { return told(s) == kRefused; });
+  CHECK(refused.status.ingress.empty());
+  stage.until("the proxy goes", [&] { return !stage.proxy_of(refused); });
+  // And back.
+  stage.patch("mixed", R"({"spec":{"ports":[{"name":"web","port":80}]}})");
+  const auto again = stage.await_serving("mixed", stage.diary().count("mixed") - 1);
+  CHECK(told(again) == kServing);
+  CHECK(http_get(it::target_of(again)) == "hello");
+}
+
+TEST_CASE("through node ports, as long as a node may take traffic") {
+  Stage stage;
+  const auto node = stage.ns() + "-node";
+  const NodePortService web(stage, "web");
+  stage.put_endpoints("web", {{"", 1}});  // not where the traffic goes
+  stage.create_node(node);
+  stage.exclude_node(node, true);
+  stage.start({"--datapath", "nodeport"});
+  stage.patch("web", R"({"spec":{"type":"LoadBalancer"}})");
+  const auto excluded = stage.await("web", is_given_up);
+  CHECK(message_of(excluded, core::kServingCondition)
+            .find("node.kubernetes.io/exclude-from-external-load-balancers") != std::string::npos);
+
+  auto seen = stage.diary().count("web");
+  stage.exclude_node(node, false);
+  const auto served = stage.await_serving("web", seen);
+  CHECK(http_get(it::target_of(served)) == "through the node");
+
+  seen = stage.diary().count("web");
+  stage.exclude_node(node, true);
+  const auto left = stage.await("web", is_given_up, seen);
+  CHECK(left.status.ingress == served.status.ingress);
+  seen = stage.diary().count("web");
+  stage.exclude_node(node, false);
+  const auto again = stage.await_serving("web", seen);
+  CHECK(again.status.ingress == served.status.ingress);
+  CHECK(http_get(it::target_of(again)) == "through the node");
+}
+
+TEST_CASE("a node port that answers late is not called serving before it does") {
+  Stage stage;
+  const auto created = stage.create("web", R"({"type":"NodePort","ports":[{"port":80}]})");
+  stage.put_endpoints("web", {{"", 1}});
+  stage.create_node(stage.ns() + "-node");
+  stage.start({"--datapath", "nodeport"});
+  stage.patch("web", R"({"spec":{"type":"LoadBalancer"}})");
+  stage.await("web", [](const auto& s) { return !told(s).empty(); });
+  stage.until("a proxy holds it", [&] { return stage.proxy_of(created).has_value(); });
+  // As with kube-proxy, which writes its rules once a second.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'200));
+  CHECK_FALSE(it::is_serving(stage.get("web")));
+  const OneAnswer backend(stage.gateway(), "at last", created.spec.ports.at(0).node_port);
+  CHECK(http_get(it::target_of(stage.await_serving("web"))) == "at last");
+}
+
+TEST_CASE("where pods cannot be reached directly, node ports are used") {
+  Stage stage;
+  const NodePortService web(stage, "web");
+  stage.put_endpoints("web", {{"", 80}}, stage.unused_address());
+  stage.create_node(stage.ns() + "-node");
+  stage.start();
+  stage.patch("web", R"({"spec":{"type":"LoadBalancer"}})");
+  const auto served = stage.await_serving("web");
+  CHECK(http_get(it::target_of(served)) == "through the node");
+}
