@@ -1,0 +1,201 @@
+#include "kindlb/app/options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace kindlb;
+using app::Options;
+using Words = std::vector<std::string>;
+
+const Words kCommands = {"run", "version", "cleanup", "completion"};
+const Words kRunFlags = {"--kubeconfig",    "--context",   "--network",  "--load-balancer-class",
+                         "--require-class", "--strict",    "--datapath", "--warm-proxies",
+                         "--envoy-image",   "--agent",     "--on-exit",  "--docker-host",
+                         "--log-level",     "--log-format"};
+
+Options parsed(const Words& words) {
+  const auto result = app::parse(words);
+  REQUIRE_MESSAGE(result.options, result.text);
+  return *result.options;
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("no words at all mean run with the defaults") {
+  const auto options = parsed({});
+  CHECK(options.command == app::Command::Run);
+  CHECK(options.kubeconfig.empty());
+  CHECK(options.context.empty());
+  CHECK_FALSE(options.single_cluster);
+  CHECK(options.network == "kind");
+  CHECK(options.policy.classes == Words{"kindlb.dev/envoy"});
+  CHECK_FALSE(options.policy.require_class);
+  CHECK_FALSE(options.policy.strict);
+  CHECK(options.policy.datapath == core::Datapath::Auto);
+  CHECK(options.warm_proxies == 2);
+  CHECK(options.agent_binary.empty());
+  CHECK(options.on_exit == app::OnExit::Keep);
+  CHECK(options.docker_host.empty());
+  CHECK(options.log_level == "info");
+  CHECK(options.log_format == app::LogFormat::Human);
+  CHECK_FALSE(options.assume_yes);
+}
+
+TEST_CASE("each flag lands where it belongs") {
+  struct Case {
+    const char* name;
+    Words words;
+    std::function<bool(const Options&)> holds;
+  };
+  const Case cases[] = {
+      {"kubeconfig",
+       {"--kubeconfig", "f"},
+       [](const auto& o) { return o.kubeconfig == "f" && o.single_cluster; }},
+      {"context",
+       {"--context", "c"},
+       [](const auto& o) { return o.context == "c" && o.single_cluster; }},
+      {"network",
+       {"--network", "n"},
+       [](const auto& o) { return o.network == "n" && !o.single_cluster; }},
+      {"one class",
+       {"--load-balancer-class", "a/b"},
+       [](const auto& o) { return o.policy.classes == Words{"a/b"}; }},
+      {"two classes",
+       {"--load-balancer-class", "a/b", "--load-balancer-class=c/d"},
+       [](const auto& o) {
+         return o.policy.classes == Words{"a/b", "c/d"};
+       }},
+      {"require class", {"--require-class"}, [](const auto& o) { return o.policy.require_class; }},
+      {"strict", {"--strict"}, [](const auto& o) { return o.policy.strict; }},
+      {"datapath auto",
+       {"--datapath", "auto"},
+       [](const auto& o) { return o.policy.datapath == core::Datapath::Auto; }},
+      {"datapath direct",
+       {"--datapath", "direct"},
+       [](const auto& o) { return o.policy.datapath == core::Datapath::Direct; }},
+      {"datapath nodeport",
+       {"--datapath=nodeport"},
+       [](const auto& o) { return o.policy.datapath == core::Datapath::NodePort; }},
+      {"no warm proxies",
+       {"--warm-proxies", "0"},
+       [](const auto& o) { return o.warm_proxies == 0; }},
+      {"many warm proxies",
+       {"--warm-proxies", "200"},
+       [](const auto& o) { return o.warm_proxies == 200; }},
+      {"envoy image",
+       {"--envoy-image", "i:1"},
+       [](const auto& o) { return o.envoy_image == "i:1"; }},
+      {"agent", {"--agent", "/a"}, [](const auto& o) { return o.agent_binary == "/a"; }},
+      {"keep on exit",
+       {"--on-exit", "keep"},
+       [](const auto& o) { return o.on_exit == app::OnExit::Keep; }},
+      {"delete on exit",
+       {"--on-exit", "delete"},
+       [](const auto& o) { return o.on_exit == app::OnExit::Delete; }},
+      {"docker host",
+       {"--docker-host", "unix:///s"},
+       [](const auto& o) { return o.docker_host == "unix:///s"; }},
+      {"log level", {"--log-level", "debug"}, [](const auto& o) { return o.log_level == "debug"; }},
+      {"log format",
+       {"--log-format", "json"},
+       [](const auto& o) { return o.log_format == app::LogFormat::Json; }},
+      {"the command may be named",
+       {"run", "--strict"},
+       [](const auto& o) { return o.command == app::Command::Run && o.policy.strict; }},
+      {"version", {"version"}, [](const auto& o) { return o.command == app::Command::Version; }},
+      {"version as a flag",
+       {"--version"},
+       [](const auto& o) { return o.command == app::Command::Version; }},
+      {"cleanup",
+       {"cleanup"},
+       [](const auto& o) { return o.command == app::Command::Cleanup && !o.assume_yes; }},
+      {"cleanup without asking",
+       {"cleanup", "--yes"},
+       [](const auto& o) { return o.command == app::Command::Cleanup && o.assume_yes; }},
+      {"cleanup, in short", {"cleanup", "-y"}, [](const auto& o) { return o.assume_yes; }},
+      {"cleanup elsewhere",
+       {"cleanup", "--docker-host", "tcp://h:1"},
+       [](const auto& o) { return o.docker_host == "tcp://h:1"; }},
+      {"completion",
+       {"completion", "fish"},
+       [](const auto& o) { return o.command == app::Command::Completion && o.shell == "fish"; }},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      CHECK(c.holds(parsed(c.words)));
+    }
+  }
+}
+
+TEST_CASE("a mistake is told in one line that names it, with exit code 2") {
+  struct Case {
+    const char* name;
+    Words words;
+    const char* mentions;
+  };
+  const Case cases[] = {
+      {"unknown flag", {"run", "--frobnicate"}, "--frobnicate"},
+      {"unknown flag without a command", {"--frobnicate"}, "--frobnicate"},
+      {"unknown command", {"serve"}, "serve"},
+      {"unknown datapath", {"--datapath", "teleport"}, "teleport"},
+      {"unknown exit behaviour", {"--on-exit", "explode"}, "explode"},
+      {"unknown log level", {"--log-level", "loud"}, "loud"},
+      {"unknown log format", {"--log-format", "xml"}, "xml"},
+      {"not a number", {"--warm-proxies", "many"}, "many"},
+      {"less than none", {"--warm-proxies", "-1"}, "-1"},
+      {"too many", {"--warm-proxies", "201"}, "201"},
+      {"a value is missing", {"--network"}, "--network"},
+      {"an unexpected word", {"run", "fast"}, "fast"},
+      {"a shell is missing", {"completion"}, "shell"},
+      {"unknown shell", {"completion", "csh"}, "csh"},
+      {"a flag of another command", {"version", "--strict"}, "--strict"},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      const auto result = app::parse(c.words);
+      REQUIRE_FALSE(result.options);
+      CHECK(result.exit_code == 2);
+      CHECK(result.text.starts_with("kindlb: "));
+      CHECK(std::ranges::count(result.text, '\n') == 1);
+      CHECK(result.text.ends_with("\n"));
+      CHECK_MESSAGE(holds(result.text, c.mentions), result.text);
+    }
+  }
+}
+
+TEST_CASE("help names everything there is") {
+  for (const char* flag : {"-h", "--help"}) {
+    const auto whole = app::parse({flag});
+    REQUIRE_FALSE(whole.options);
+    CHECK(whole.exit_code == 0);
+    for (const auto& command : kCommands) CHECK_MESSAGE(holds(whole.text, command), command);
+  }
+  const auto run = app::parse({"run", "--help"});
+  CHECK(run.exit_code == 0);
+  for (const auto& flag : kRunFlags) CHECK_MESSAGE(holds(run.text, flag), flag);
+  for (const char* group : {"Clusters", "Services", "Proxies", "Engine and logs"})
+    CHECK_MESSAGE(holds(run.text, group), group);
+  const auto cleanup = app::parse({"cleanup", "--help"});
+  CHECK(holds(cleanup.text, "--yes"));
+  CHECK(holds(cleanup.text, "--docker-host"));
+}
+
+TEST_CASE("completion knows every command and every flag") {
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    SUBCASE(shell.c_str()) {
+      const auto script = app::completion_script(shell);
+      for (const auto& command : kCommands) CHECK_MESSAGE(holds(script, command), command);
+      for (const auto& flag : kRunFlags) CHECK_MESSAGE(holds(script, flag), flag);
+    }
+  }
+}
