@@ -365,6 +365,7 @@ void Reconciler::written(const core::ServiceKey& key, const std::string& uid,
   auto* record = find_record(key);
   if (record == nullptr || record->uid != uid) return;
   record->writing = false;
+  spdlog::debug("{}: status {}", key.text(), result.ok() ? "written" : "not written");
   if (result.ok()) return take_answer(*record, *result);
   // Gone: the watch tells what became of it, and there is nothing to write to.
   if (result.error().kind == core::ErrorKind::NotFound) return;

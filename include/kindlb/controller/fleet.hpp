@@ -111,6 +111,7 @@ class Fleet final : public ProxyHost::Listener {
 
   void adopt(std::set<std::string> gone, std::vector<HostedProxy> found);
   void adopt_one(HostedProxy found);
+  void note_stranger(const HostedProxy& found);
   void take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units);
   void open_channel(Proxy& proxy);
   void open_next_channel();
@@ -150,6 +151,11 @@ class Fleet final : public ProxyHost::Listener {
   const FleetOptions options_;
   const Callbacks callbacks_;
   std::map<std::string, Proxy> proxies_;  ///< by container id
+  struct Stranger {
+    std::string network;
+    std::map<core::IpAddress, std::string> addresses;  ///< with the unit that has it
+  };
+  std::map<std::string, Stranger> strangers_;  ///< proxies of other kindlbs, by container id
   struct Coming {
     std::string owner;
     std::string network;

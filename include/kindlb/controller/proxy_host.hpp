@@ -19,7 +19,7 @@ struct HostedProxy {
   std::string network;
   bool running = false;
   bool current = true;                     ///< made from the image this kindlb would use
-  bool own_pool = true;                    ///< false: warm for another kindlb on this engine
+  bool own_pool = true;                    ///< false: of another kindlb on this engine
   std::optional<proxy::AgentState> state;  ///< as last written by its agent; absent: unreadable
 };
 

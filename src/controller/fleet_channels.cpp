@@ -1,0 +1,197 @@
+// The fleet's talk with its agents: channels opened and opened again, and what is said on them.
+#include "kindlb/controller/fleet.hpp"
+#include "kindlb/core/backoff.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace kindlb::controller {
+
+namespace {
+
+constexpr core::Backoff kConnectBackoff{std::chrono::milliseconds(100),
+                                        std::chrono::milliseconds(5'000)};
+/// An agent speaks first, at once; one that does not is hung, or the stream is.
+constexpr std::chrono::milliseconds kHelloLimit{10'000};
+/// That many failures in a row, and we look whether the proxy is still what we take it for.
+constexpr unsigned kLookAfterFailures = 4;
+/// Channels of adopted proxies are opened one after the other: each costs the engine an exec, and
+/// nothing waits for it.
+constexpr std::chrono::milliseconds kChannelPace{150};
+
+core::Reach worst(core::Reach a, core::Reach b) {
+  return std::max(a, b);
+}
+
+core::Reach reach_of(proxy::ProbeResult result) {
+  switch (result) {
+    case proxy::ProbeResult::Reached:
+      return core::Reach::Reached;
+    case proxy::ProbeResult::Refused:
+      return core::Reach::Refused;
+    case proxy::ProbeResult::Unreachable:
+      return core::Reach::Unreachable;
+  }
+  return core::Reach::Unreachable;
+}
+
+}  // namespace
+
+/// Adopted proxies serve without us; we listen to them to hear when their Envoy does not.
+void Fleet::open_next_channel() {
+  for (auto& [id, proxy] : proxies_) {
+    if (proxy.unit.empty() || proxy.channel != Channel::Closed || proxy.removing ||
+        !proxy.host.running || proxy.connect_failures > 0)
+      continue;
+    open_channel(proxy);
+    loop_.after(kChannelPace, [this] { open_next_channel(); });
+    return;
+  }
+}
+
+void Fleet::open_channel(Proxy& proxy) {
+  if (proxy.channel != Channel::Closed || proxy.removing || !proxy.host.running) return;
+  proxy.channel = Channel::Opening;
+  executor_.submit([this, id = proxy.host.id] {
+    auto result = std::make_shared<core::Result<void>>(host_.connect(id));
+    loop_.post([this, id, result] { channel_opened(id, *result); });
+  });
+}
+
+void Fleet::channel_opened(const std::string& id, const core::Result<void>& result) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end()) {
+    host_.disconnect(id);
+    return;
+  }
+  auto& proxy = found->second;
+  if (result.ok()) return await_hello(id);  // that makes it usable
+  proxy.channel = Channel::Closed;
+  spdlog::debug("no channel to {}: {}", proxy.host.name, result.error().text());
+  if (result.error().kind == core::ErrorKind::NotFound) return container_destroyed(id);
+  reopen_later(proxy);
+}
+
+void Fleet::await_hello(const std::string& id) {
+  if (proxies_.at(id).channel != Channel::Opening) return;
+  loop_.after(kHelloLimit, [this, id] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end() || found->second.channel != Channel::Opening) return;
+    spdlog::debug("{} does not say hello", found->second.host.name);
+    host_.disconnect(id);
+    found->second.channel = Channel::Closed;
+    reopen_later(found->second);
+  });
+}
+
+void Fleet::reopen_later(Proxy& proxy) {
+  const auto id = proxy.host.id;
+  const auto delay = core::delay_before(proxy.connect_failures++, kConnectBackoff, 0.5);
+  if (proxy.connect_failures % kLookAfterFailures == 0) discover();
+  loop_.after(delay, [this, id] {
+    if (const auto again = proxies_.find(id); again != proxies_.end()) open_channel(again->second);
+  });
+}
+
+void Fleet::agent_said(const std::string& id, proxy::Message message) {
+  loop_.post([this, id, message = std::move(message)] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end() || found->second.removing) return;
+    std::visit([&](const auto& one) { on(found->second, one); }, message);
+  });
+}
+
+void Fleet::agent_lost(const std::string& id, const std::string& why) {
+  loop_.post([this, id, why] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end()) return;
+    auto& proxy = found->second;
+    proxy.channel = Channel::Closed;
+    proxy.sent = {};
+    if (proxy.removing || !proxy.host.running) return;
+    spdlog::debug("lost the channel to {}: {}", proxy.host.name, why);
+    reopen_later(proxy);
+    if (!proxy.unit.empty()) callbacks_.changed(proxy.unit);
+  });
+}
+
+void Fleet::send(Proxy& proxy, proxy::Message message) {
+  if (proxy.channel == Channel::Open) {
+    if (host_.send(proxy.host.id, message)) return;
+    host_.disconnect(proxy.host.id);  // gone, or stuck: only a new one will take it
+    proxy.channel = Channel::Closed;
+  }
+  proxy.waiting = std::move(message);
+  open_channel(proxy);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Hello& hello) {
+  proxy.channel = Channel::Open;
+  proxy.connect_failures = 0;
+  proxy.envoy = hello.envoy;
+  if (hello.envoy == proxy::EnvoyState::Live) proxy.trouble.clear();
+  const bool was_blank = proxy.unit.empty();
+  take_state(proxy, hello.units);
+  if (was_blank) return met(proxy);
+  if (auto waiting = std::exchange(proxy.waiting, std::nullopt)) send(proxy, std::move(*waiting));
+  callbacks_.changed(proxy.unit);
+}
+
+/// The first words of a proxy that nobody is known to hold.
+void Fleet::met(Proxy& proxy) {
+  if (!proxy.unit.empty()) return callbacks_.discovered();  // its state could not be read before
+  if (!proxy.host.current) return remove_proxy(proxy.host.id);
+  refill_failures_ = 0;
+  spdlog::debug("{} is warm", proxy.host.name);
+  if (auto waiting = std::exchange(proxy.waiting, std::nullopt)) send(proxy, std::move(*waiting));
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Applied& applied) {
+  if (applied.id != proxy.last_apply) return;
+  spdlog::debug("{}: Envoy confirmed {}", proxy.owner, applied.revision);
+  proxy.sent = {};
+  proxy.acknowledged = core::Revision::parse(applied.revision);
+  proxy.rejected = {};
+  proxy.rejection.clear();
+  proxy.address_refused = false;
+  if (!applied.probes.empty()) {
+    proxy.reach = core::Reach::Reached;
+    proxy.reach_detail.clear();
+  }
+  for (const auto& probe : applied.probes) {
+    const auto reach = reach_of(probe.result);
+    if (reach > proxy.reach) proxy.reach_detail = probe.detail;
+    proxy.reach = worst(proxy.reach, reach);
+  }
+  callbacks_.changed(proxy.unit);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Rejected& rejected) {
+  if (rejected.id != proxy.last_apply || rejected.stage == proxy::RejectStage::Superseded) return;
+  proxy.sent = {};
+  proxy.rejected = core::Revision::parse(rejected.revision);
+  proxy.rejection = rejected.text;
+  proxy.address_refused = rejected.stage == proxy::RejectStage::Address;
+  if (proxy.address_refused) proxy.addresses.clear();  // not held: another one may be chosen
+  spdlog::warn("{}: the proxy refused its configuration: {}", proxy.owner, rejected.text);
+  callbacks_.changed(proxy.unit);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Status& status) {
+  proxy.envoy = status.envoy;
+  proxy.trouble = status.envoy == proxy::EnvoyState::Live ? "" : status.text;
+  if (status.envoy == proxy::EnvoyState::Down)
+    spdlog::warn("{}: Envoy {}", proxy.owner.empty() ? proxy.host.name : proxy.owner, status.text);
+  if (proxy.unit.empty()) return;
+  if (status.envoy == proxy::EnvoyState::Live) take_state(proxy, status.units);
+  callbacks_.changed(proxy.unit);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Bye& bye) {
+  spdlog::debug("{} says goodbye: {}", proxy.host.name, bye.reason);
+}
+
+}  // namespace kindlb::controller
