@@ -49,38 +49,6 @@ bool has(const Flags& flags, const std::string& flag) {
   return std::ranges::find(flags, flag) != flags.end();
 }
 
-/// The image kindlb builds for this agent goes with the binary, unless it was there before.
-class BuiltImage {
- public:
-  explicit BuiltImage(docker::Engine& engine) : before_(tags(engine)) {}
-  ~BuiltImage() {
-    if (image_.empty() || before_.contains(image_)) return;
-    const auto endpoint = docker::find_endpoint("");
-    if (!endpoint) return;
-    if (const auto engine = docker::connect(*endpoint)) (void)(*engine)->remove_image(image_);
-  }
-  BuiltImage(const BuiltImage&) = delete;
-  BuiltImage& operator=(const BuiltImage&) = delete;
-
-  void used(const std::string& image) { image_ = image; }
-
- private:
-  static std::set<std::string> tags(docker::Engine& engine) {
-    std::set<std::string> out;
-    for (const auto& image : must(engine.list_images({proxy::kProxyLabel})))
-      out.insert(image.tags.begin(), image.tags.end());
-    return out;
-  }
-
-  const std::set<std::string> before_;
-  std::string image_;
-};
-
-BuiltImage& built_image(docker::Engine& engine) {
-  static BuiltImage image(engine);
-  return image;
-}
-
 }  // namespace
 
 Stage::Stage()
@@ -90,7 +58,7 @@ Stage::Stage()
       gateway_(*network_.subnets.at(0).gateway),
       folder_(fs::temp_directory_path() / ("kindlb-it-" + tag_)),
       rest_(kube_server().client()) {
-  built_image(rig.engine());
+  note_image();
   fs::create_directory(folder_);
   std::ofstream(folder_ / "kubeconfig") << kubeconfig(ns_);
   rest_.create("/api/v1/namespaces", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", ns_));
@@ -106,11 +74,7 @@ Stage::~Stage() {
     }
     kindlb_.reset();
     clear_cluster();
-    const auto mine = rig.engine().list_containers({std::string(proxy::kProxyLabel) + "=1"});
-    if (mine)
-      for (const auto& container : *mine)
-        if (container.labels.at(proxy::kNetworkLabel) == network_.name)
-          built_image(rig.engine()).used(container.image);
+    note_image();
     // The engine may still be busy with what kindlb asked for last.
     const auto deadline = Clock::now() + std::chrono::seconds(20);
     for (rig.clean_up(); !rig.leftovers().empty() && Clock::now() < deadline; rig.clean_up())
@@ -149,6 +113,7 @@ void Stage::start(const Flags& flags) {
 }
 
 int Stage::stop(int signal, std::chrono::milliseconds limit) {
+  note_image();
   kindlb_->signal(signal);
   const auto code = kindlb_->wait(limit);
   if (!code) FAIL("kindlb did not end in time\n" << log());
@@ -274,51 +239,6 @@ void Stage::serve_another() {
   const auto name = fmt::format("another-{}", ++others_);
   create_web(name);
   await_serving(name);
-}
-
-// ---- the engine --------------------------------------------------------------------------------
-
-core::IpAddress Stage::unused_address() const {
-  auto address = network_.subnets.at(0).cidr.last();  // Services get theirs from the top
-  for (int i = 0; i < 100; ++i) address = *address.previous();
-  return address;
-}
-
-std::vector<proxy::Proxy> Stage::proxies() {
-  auto all = must(proxy::list_proxies(rig.engine()));
-  std::erase_if(all, [&](const auto& proxy) { return proxy.network != network_.name; });
-  return all;
-}
-
-std::optional<proxy::Proxy> Stage::proxy_of(const core::Service& service) {
-  const proxy::ProxyName wanted{proxy::Role::Claimed, proxy::service_tag(service.uid)};
-  for (const auto& proxy : proxies())
-    if (proxy.role == wanted) return proxy;
-  return std::nullopt;
-}
-
-bool Stage::volume_exists(const std::string& name) {
-  const auto volumes = must(rig.engine().list_volumes({}));
-  return std::ranges::any_of(volumes, [&](const auto& volume) { return volume.name == name; });
-}
-
-void Stage::kill_envoy(const proxy::Proxy& proxy) {
-  const auto client = must(http::make_client(must(docker::find_endpoint(""))));
-  const auto top = must(client->send({.target = "/containers/" + proxy.id + "/top"}));
-  const auto listed = parse(top.body);
-  const auto& titles = listed["Titles"];
-  const auto column = [&](const char* title) {
-    return static_cast<std::size_t>(std::ranges::find(titles, title) - titles.begin());
-  };
-  for (const auto& process : listed["Processes"]) {
-    const std::string command = process[column("CMD")];
-    const std::string id = process[column("PID")];
-    if (command.find("/envoy ") != std::string::npos) {
-      REQUIRE(::kill(std::stoi(id), SIGKILL) == 0);
-      return;
-    }
-  }
-  FAIL("no Envoy in " << proxy.name << ": " << top.body);
 }
 
 core::Target target_of(const core::Service& service, std::uint16_t port) {

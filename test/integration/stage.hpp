@@ -97,6 +97,8 @@ class Stage {
  private:
   std::string services(const std::string& name = "") const;
   void clear_cluster();
+  /// The image that kindlb builds goes with the binary, unless it was there before.
+  void note_image();
 
   const std::string tag_;
   const std::string ns_;

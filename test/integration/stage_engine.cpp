@@ -1,0 +1,94 @@
+// What a stage sees and does on the docker engine.
+#include "integration/stage.hpp"
+
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace kindlb::it {
+
+namespace {
+using testing::must;
+
+/// The image kindlb builds for this agent goes with the binary, unless it was there before.
+class BuiltImage {
+ public:
+  explicit BuiltImage(docker::Engine& engine) : before_(tags(engine)) {}
+  ~BuiltImage() {
+    if (image_.empty() || before_.contains(image_)) return;
+    const auto endpoint = docker::find_endpoint("");
+    if (!endpoint) return;
+    if (const auto engine = docker::connect(*endpoint)) (void)(*engine)->remove_image(image_);
+  }
+  BuiltImage(const BuiltImage&) = delete;
+  BuiltImage& operator=(const BuiltImage&) = delete;
+
+  void used(const std::string& image) { image_ = image; }
+
+ private:
+  static std::set<std::string> tags(docker::Engine& engine) {
+    std::set<std::string> out;
+    for (const auto& image : must(engine.list_images({proxy::kProxyLabel})))
+      out.insert(image.tags.begin(), image.tags.end());
+    return out;
+  }
+
+  const std::set<std::string> before_;
+  std::string image_;
+};
+
+}  // namespace
+
+void Stage::note_image() {
+  static BuiltImage image(rig.engine());
+  for (const auto& container : must(rig.engine().list_containers({proxy::kProxyLabel})))
+    if (const auto one = proxy::parse_proxy(container); one && one->network == network_.name)
+      image.used(container.image);
+}
+
+core::IpAddress Stage::unused_address() const {
+  auto address = network_.subnets.at(0).cidr.last();  // Services get theirs from the top
+  for (int i = 0; i < 100; ++i) address = *address.previous();
+  return address;
+}
+
+std::vector<proxy::Proxy> Stage::proxies() {
+  auto all = must(proxy::list_proxies(rig.engine()));
+  std::erase_if(all, [&](const auto& proxy) { return proxy.network != network_.name; });
+  return all;
+}
+
+std::optional<proxy::Proxy> Stage::proxy_of(const core::Service& service) {
+  const proxy::ProxyName wanted{proxy::Role::Claimed, proxy::service_tag(service.uid)};
+  for (const auto& proxy : proxies())
+    if (proxy.role == wanted) return proxy;
+  return std::nullopt;
+}
+
+bool Stage::volume_exists(const std::string& name) {
+  const auto volumes = must(rig.engine().list_volumes({}));
+  return std::ranges::any_of(volumes, [&](const auto& volume) { return volume.name == name; });
+}
+
+void Stage::kill_envoy(const proxy::Proxy& proxy) {
+  const auto client = must(http::make_client(must(docker::find_endpoint(""))));
+  const auto top = must(client->send({.target = "/containers/" + proxy.id + "/top"}));
+  const auto listed = nlohmann::json::parse(top.body, nullptr, false);
+  const auto& titles = listed["Titles"];
+  const auto column = [&](const char* title) {
+    return static_cast<std::size_t>(std::ranges::find(titles, title) - titles.begin());
+  };
+  for (const auto& process : listed["Processes"]) {
+    const std::string command = process[column("CMD")];
+    const std::string id = process[column("PID")];
+    if (command.find("/envoy ") != std::string::npos) {
+      REQUIRE(::kill(std::stoi(id), SIGKILL) == 0);
+      return;
+    }
+  }
+  FAIL("no Envoy in " << proxy.name << ": " << top.body);
+}
+
+}  // namespace kindlb::it
