@@ -1,0 +1,208 @@
+#include "controller/fleet_rig.hpp"
+
+using namespace kindlb;
+using namespace kindlb::test;
+
+namespace {
+
+std::size_t creates(FleetRig& rig) {
+  return rig.journal.count("create");
+}
+
+}  // namespace
+
+// ---- the warm pool -----------------------------------------------------------------------------
+
+TEST_CASE("the pool is filled once it is known what exists, and refilled after a claim") {
+  FleetRig rig(3);
+  CHECK(rig.host.size() == 0);
+  const auto mine = rig.host.add_warm("kind");
+  REQUIRE(rig.discover());
+  REQUIRE(rig.until_warm(3));
+  CHECK(creates(rig) == 2);  // the one that was there counts
+  rig.claim("u1");
+  REQUIRE(rig.until_warm(3));
+  CHECK(rig.host.size() == 4);
+  CHECK(creates(rig) == 3);
+}
+
+TEST_CASE("each network has its own pool; one that goes away is emptied") {
+  FleetRig rig(1);
+  REQUIRE(rig.discover());
+  rig.with([](auto& fleet) { fleet.keep_warm_on({"kind", "other"}); });
+  REQUIRE(rig.until_warm(2));
+  rig.claim("u1");
+  REQUIRE(rig.until_live("u1"));
+  REQUIRE(rig.until_warm(2));
+  rig.with([](auto& fleet) { fleet.keep_warm_on({"other"}); });
+  REQUIRE(rig.until_warm(1));
+  REQUIRE(rig.until([&](auto&) { return rig.host.size() == 2; }));
+  CHECK(rig.view("u1").present);  // who serves stays
+  rig.with([](auto& fleet) { fleet.keep_warm_on({}); });
+  CHECK(rig.until([](auto& fleet) { return !fleet.has_warm(); }));
+  CHECK(rig.host.size() == 1);
+}
+
+TEST_CASE("one being made for a network that went away is removed when it comes") {
+  FleetRig rig(1);
+  rig.with([](auto& fleet) { fleet.discover(); });
+  REQUIRE(rig.until([](auto& fleet) { return fleet.has_warm(); }));
+  rig.with([](auto& fleet) { fleet.keep_warm_on({}); });
+  CHECK(rig.until([&](auto& fleet) { return !fleet.has_warm() && rig.host.size() == 0; }));
+}
+
+TEST_CASE("a pool that could not be filled is tried again") {
+  FleetRig rig(1);
+  rig.host.fail_next("create", kEngineSaysNo, 3);
+  REQUIRE(rig.discover());
+  CHECK(rig.until_warm(1));
+  CHECK(creates(rig) == 4);
+}
+
+TEST_CASE("a network that comes while another one's pool is failing does not wait for it") {
+  FleetRig rig(1);
+  rig.host.fail_next("create", kEngineSaysNo, 7);  // the next try would be 30 s away
+  REQUIRE(rig.discover());
+  REQUIRE(rig.until([&](auto&) { return creates(rig) == 7; }));
+  rig.with([](auto& fleet) { fleet.keep_warm_on({"other"}); });
+  CHECK(rig.until_warm(1));
+}
+
+TEST_CASE("a warm one that is lost is replaced") {
+  FleetRig rig(1);
+  REQUIRE(rig.discover());
+  REQUIRE(rig.until_warm(1));
+  const auto first = rig.host.ids().front();
+  SUBCASE("it died") {
+    rig.host.die(first);
+  }
+  SUBCASE("it died, and the engine tells nothing of its removal") {
+    rig.with([&](auto& fleet) {
+      rig.host.on_event(nullptr);
+      fleet.container_died(first);
+    });
+  }
+  SUBCASE("it was removed") {
+    rig.host.vanish(first);
+  }
+  CHECK(rig.until([&](auto& fleet) { return !fleet.knows(first) && fleet.warm_count() == 1; }));
+  CHECK(rig.host.size() == 1);
+}
+
+TEST_CASE("warm ones that die at once are not made as fast as they die") {
+  FleetRig rig(1);
+  rig.host.fail_next("connect", {core::ErrorKind::Conflict, "connect", "not running"}, 1'000'000);
+  REQUIRE(rig.discover());
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE(rig.until([&](auto&) {
+    for (const auto& id : rig.host.ids())
+      if (rig.host.is_running(id)) rig.host.die(id);
+    return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(100);
+  }));
+  // 100 ms are 20 s of the fleet's time: 1 + 2 + 4 + 8 s of waiting let through about six.
+  const auto passed = std::chrono::steady_clock::now() - begin;
+  CHECK(creates(rig) <= 6 + static_cast<std::size_t>(passed / std::chrono::milliseconds(75)));
+}
+
+// ---- removal -----------------------------------------------------------------------------------
+
+TEST_CASE("a removal is tried until the engine confirms it, and only then told") {
+  FleetRig rig;
+  REQUIRE(rig.discover());
+  const auto id = rig.serve("u1");
+  rig.host.fail_next("remove", kEngineIsAway, 3);
+  const auto told = rig.with([&](auto& fleet) {
+    fleet.remove("u1");
+    CHECK_FALSE(fleet.view("u1").present);
+    CHECK(fleet.view("u1").coming);  // neither free to be claimed nor gone
+    return rig.changes["u1"];
+  });
+  REQUIRE(rig.until([&](auto& fleet) { return !fleet.knows(id); }));
+  CHECK(rig.journal.count("remove") == 4);
+  CHECK(rig.changes["u1"] > told);
+  CHECK(rig.host.size() == 0);
+}
+
+TEST_CASE("an address is held until its proxy is gone") {
+  FleetRig rig;
+  REQUIRE(rig.discover());
+  rig.serve("u1");
+  rig.host.fail_next("remove", kEngineIsAway, 2);
+  rig.with([&](auto& fleet) {
+    fleet.remove("u1");
+    CHECK(fleet.held_addresses("kind").size() == 1);
+    CHECK(fleet.holdings().empty());
+  });
+  CHECK(rig.until([](auto& fleet) { return fleet.held_addresses("kind").empty(); }));
+}
+
+// ---- containers that stop ----------------------------------------------------------------------
+
+TEST_CASE("a container that stopped is started again, once, when asked") {
+  FleetRig rig;
+  REQUIRE(rig.discover());
+  const auto id = rig.serve("u1");
+  rig.host.die(id);
+  REQUIRE(rig.until([](auto& fleet) { return !fleet.view("u1").live; }));
+  CHECK(rig.view("u1").present);
+  CHECK_FALSE(rig.view("u1").trouble.empty());
+  rig.with([](auto& fleet) {
+    fleet.start("u1");
+    fleet.start("u1");
+  });
+  REQUIRE(rig.until_live("u1"));
+  CHECK(rig.journal.count("start") == 1);
+  CHECK(rig.view("u1").acknowledged.text() == rig.host.units_of(id)[0].revision);
+  CHECK(rig.view("u1").trouble.empty());
+}
+
+TEST_CASE("one that does not start again goes") {
+  FleetRig rig;
+  REQUIRE(rig.discover());
+  const auto id = rig.serve("u1");
+  rig.host.die(id);
+  rig.host.fail_next("start", kEngineSaysNo);
+  REQUIRE(rig.until([](auto& fleet) { return !fleet.view("u1").live; }));
+  rig.with([](auto& fleet) { fleet.start("u1"); });
+  CHECK(
+      rig.until([](auto& fleet) { return !fleet.view("u1").present && !fleet.view("u1").coming; }));
+  CHECK(rig.host.size() == 0);
+}
+
+TEST_CASE("one that an absent engine could not start stays, and is asked for again") {
+  FleetRig rig;
+  REQUIRE(rig.discover());
+  const auto id = rig.serve("u1");
+  rig.host.die(id);
+  rig.host.fail_next("start", kEngineIsAway);
+  REQUIRE(rig.until([](auto& fleet) { return !fleet.view("u1").live; }));
+  const auto told = rig.with([&](auto& fleet) {
+    fleet.start("u1");
+    return rig.changes["u1"];
+  });
+  REQUIRE(rig.until([&](auto&) { return rig.changes["u1"] > told; }));
+  CHECK(rig.host.size() == 1);
+  rig.with([](auto& fleet) { fleet.start("u1"); });
+  CHECK(rig.until_live("u1"));
+}
+
+TEST_CASE("one that was removed behind our back is told, and its leftovers go") {
+  FleetRig rig;
+  REQUIRE(rig.discover());
+  const auto id = rig.serve("u1");
+  rig.host.vanish(id);
+  REQUIRE(rig.until([](auto& fleet) { return !fleet.view("u1").present; }));
+  rig.claim("u1");
+  CHECK(rig.until_live("u1"));
+}
+
+TEST_CASE("one that died before we knew it is found out") {
+  FleetRig rig;
+  REQUIRE(rig.discover());
+  rig.host.on_event(nullptr);  // its death is told before anybody knows its name
+  rig.host.fail_next("connect", {core::ErrorKind::Conflict, "connect", "not running"}, 2);
+  rig.claim("u1");
+  REQUIRE(rig.until([](auto& fleet) { return fleet.view("u1").present; }));
+  rig.host.die(rig.host.ids().front());
+  CHECK(rig.until([](auto& fleet) { return fleet.view("u1").trouble == "its container stopped"; }));
+}
