@@ -132,9 +132,13 @@ std::vector<proxy::UnitState> Agent::unit_states() const {
 }
 
 void Agent::write_state() {
-  const auto text = proxy::encode_state({KINDLB_VERSION, envoy_, unit_states()});
-  const auto written = replace_file(options_.state_directory / "state.json", text, 0600);
+  const proxy::AgentState state{KINDLB_VERSION, envoy_, unit_states()};
+  const auto written =
+      replace_file(options_.state_directory / "state.json", proxy::encode_state(state), 0600);
   if (!written) log(written.error().text());
+  const auto linked =
+      replace_link(options_.state_directory / "summary", proxy::encode_summary(state));
+  if (!linked) log(linked.error().text());
 }
 
 void Agent::tell_status(const std::string& text) {

@@ -80,6 +80,18 @@ core::Result<void> replace_file(const fs::path& path, std::string_view text, mod
   return {};
 }
 
+core::Result<void> replace_link(const fs::path& path, const std::optional<std::string>& target) {
+  if (!target) {
+    ::unlink(path.c_str());
+    return {};
+  }
+  const fs::path temporary = path.string() + ".new";
+  ::unlink(temporary.c_str());
+  if (::symlink(target->c_str(), temporary.c_str()) != 0) return failure("link", temporary);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return failure("rename", temporary);
+  return {};
+}
+
 std::string UnitStore::file_name(const std::string& unit) {
   std::string out;
   for (const char c : unit) {

@@ -1,6 +1,7 @@
 #include "docker/codec.hpp"
 
 #include "docker/json_access.hpp"
+#include "kindlb/core/base64.hpp"
 
 #include <algorithm>
 #include <array>
@@ -237,6 +238,13 @@ std::optional<std::string> decode_volume_name(std::string_view json) {
 
 std::optional<std::string> decode_id(std::string_view json) {
   return required_string(json, "Id");
+}
+
+std::optional<std::string> decode_link_target(std::string_view header) {
+  const auto json = core::decode_base64(header);
+  auto target = json ? required_string(*json, "linkTarget") : std::nullopt;
+  if (!target || target->empty()) return std::nullopt;
+  return target;
 }
 
 std::optional<Event> decode_event(std::string_view text) {

@@ -31,6 +31,8 @@ std::optional<Event> decode_event(std::string_view json);
 
 /// "Id" of what was just created.
 std::optional<std::string> decode_id(std::string_view json);
+/// Of the header X-Docker-Container-Path-Stat (base64 of JSON); nothing for what is not a link.
+std::optional<std::string> decode_link_target(std::string_view header);
 
 /// The engine's own words for an error: the "message" of its JSON, or the text as it is.
 std::string decode_message(std::string_view body);

@@ -95,6 +95,19 @@ Result<std::string> HttpEngine::read_file(const std::string& id, const std::stri
   return only_file(*archive, path, operation);
 }
 
+Result<std::string> HttpEngine::read_link(const std::string& id, const std::string& path) {
+  const std::string operation = fmt::format("look at {} of container {}", path, id);
+  http::Request request{.method = "HEAD",
+                        .target = with_query(container_path(id, "/archive"), {{"path", path}}),
+                        .timeout = kQuick};
+  const auto stat =
+      transport_.header(std::move(request), operation, "X-Docker-Container-Path-Stat");
+  if (!stat) return stat.error();
+  auto target = decode_link_target(*stat);
+  if (!target) return Error{ErrorKind::Invalid, operation, "it is not a symbolic link"};
+  return *std::move(target);
+}
+
 Result<void> HttpEngine::put_archive(const std::string& id, const std::string& path,
                                      const std::string& tar) {
   http::Request request{.method = "PUT",

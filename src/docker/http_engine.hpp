@@ -25,6 +25,7 @@ class HttpEngine final : public Engine {
   core::Result<void> rename_container(const std::string& id, const std::string& name) override;
   core::Result<void> remove_container(const std::string& id) override;
   core::Result<std::string> read_file(const std::string& id, const std::string& path) override;
+  core::Result<std::string> read_link(const std::string& id, const std::string& path) override;
   core::Result<void> put_archive(const std::string& id, const std::string& path,
                                  const std::string& tar) override;
   core::Result<ExecStream> exec(const std::string& id, const std::vector<std::string>& command,

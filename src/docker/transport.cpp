@@ -68,6 +68,15 @@ Result<std::string> Transport::call(http::Request request, const std::string& op
   return std::move(response->body);
 }
 
+Result<std::string> Transport::header(http::Request request, const std::string& operation,
+                                      std::string_view name) {
+  request.target = prefix_ + request.target;
+  auto response = client_->send(request);
+  if (!response) return renamed(response.error(), operation);
+  if (!is_yes(response->status)) return refused(*response, operation);
+  return std::string(response->header(name));
+}
+
 Result<void> Transport::command(http::Request request, const std::string& operation) {
   auto body = call(std::move(request), operation);
   if (!body) return body.error();

@@ -34,6 +34,9 @@ class Transport {
 
   /// The body of a 2xx or a 304 ("already so"). `operation` is for people.
   core::Result<std::string> call(http::Request request, const std::string& operation);
+  /// One header of a 2xx answer; empty when there is none of that name.
+  core::Result<std::string> header(http::Request request, const std::string& operation,
+                                   std::string_view name);
   core::Result<void> command(http::Request request, const std::string& operation);
 
   /// A decoded body; what cannot be decoded is a Protocol error.

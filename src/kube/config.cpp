@@ -1,6 +1,6 @@
 #include "kindlb/kube/config.hpp"
 
-#include "kube/base64.hpp"
+#include "kindlb/core/base64.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -91,7 +91,7 @@ Result<YAML::Node> entry(const YAML::Node& root, const char* section, const char
 Result<std::string> pem_of(const YAML::Node& map, const std::string& key, const fs::path& folder) {
   const auto inlined = text_of(map, (key + "-data").c_str());
   if (!inlined.empty()) {
-    auto pem = decode_base64(inlined);
+    auto pem = core::decode_base64(inlined);
     if (!pem) return invalid(key + "-data is not base64");
     return std::move(*pem);
   }

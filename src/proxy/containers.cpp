@@ -139,6 +139,8 @@ Result<void> remove_proxy(docker::Engine& engine, const Proxy& proxy) {
 }
 
 Result<AgentState> read_state(docker::Engine& engine, const std::string& id) {
+  if (const auto link = engine.read_link(id, kSummaryLink); link.ok())
+    if (auto state = decode_summary(*link)) return *std::move(state);
   const auto text = engine.read_file(id, kStateFile);
   if (!text) return text.error();
   auto state = decode_state(*text);

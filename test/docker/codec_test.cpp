@@ -242,6 +242,17 @@ TEST_CASE("members of a wrong type count as absent") {
   CHECK(listed->front().ports.empty());
 }
 
+TEST_CASE("a link's target comes out of the stat header, anything else does not") {
+  // {"name":"summary","mode":134218239,"linkTarget":"/var/lib/s"}
+  CHECK(
+      decode_link_target("eyJuYW1lIjoic3VtbWFyeSIsIm1vZGUiOjEzNDIxODIzOSwibGlua1RhcmdldCI6Ii92YXIv"
+                         "bGliL3MifQ==") == "/var/lib/s");
+  // {"name":"f","linkTarget":""}
+  CHECK_FALSE(decode_link_target("eyJuYW1lIjoiZiIsImxpbmtUYXJnZXQiOiIifQ==").has_value());
+  for (const char* text : {"", "?", "e30=", "bm90IGpzb24="})
+    CHECK_FALSE(decode_link_target(text).has_value());
+}
+
 TEST_CASE("every truncation and many flipped bytes of a real answer are survived") {
   const std::string network = json::parse(fixture("network.json")).dump();
   for (std::size_t i = 0; i < network.size(); ++i) {

@@ -132,6 +132,12 @@ Result<void> FakeEngine::remove_container(const std::string& id) {
   return {};
 }
 
+/// No container of this world has links in it.
+Result<std::string> FakeEngine::read_link(const std::string& id, const std::string& path) {
+  if (auto fault = enter("read_link", id)) return *fault;
+  return not_found("read_link", path);
+}
+
 Result<std::string> FakeEngine::read_file(const std::string& id, const std::string& path) {
   if (auto fault = enter("read_file", id)) return *fault;
   const std::lock_guard lock(mutex_);

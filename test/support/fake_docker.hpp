@@ -68,6 +68,7 @@ class FakeEngine final : public docker::Engine {
   core::Result<void> rename_container(const std::string& id, const std::string& name) override;
   core::Result<void> remove_container(const std::string& id) override;
   core::Result<std::string> read_file(const std::string& id, const std::string& path) override;
+  core::Result<std::string> read_link(const std::string& id, const std::string& path) override;
   core::Result<void> put_archive(const std::string& id, const std::string& path,
                                  const std::string& tar) override;
   core::Result<docker::ExecStream> exec(const std::string& id, const Strings& command,

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ core::Result<std::string> read_file(const std::filesystem::path& path, std::size
 /// By a temporary file and a rename.
 core::Result<void> replace_file(const std::filesystem::path& path, std::string_view text,
                                 mode_t mode);
+
+/// A symbolic link with that target, seen by readers at once; no target: no link.
+core::Result<void> replace_link(const std::filesystem::path& path,
+                                const std::optional<std::string>& target);
 
 /// Units by name, one file each.
 class UnitStore {

@@ -153,6 +153,9 @@ class Engine {
 
   /// One regular file out of a container, running or not.
   virtual core::Result<std::string> read_file(const std::string& id, const std::string& path) = 0;
+  /// Where a symbolic link leads, resolved inside the container; nothing needs to be there. A small
+  /// fraction of what reading a file costs the engine. Invalid: not a link.
+  virtual core::Result<std::string> read_link(const std::string& id, const std::string& path) = 0;
   /// An uncompressed tar (docker/tar.hpp) unpacked under `path`.
   virtual core::Result<void> put_archive(const std::string& id, const std::string& path,
                                          const std::string& tar) = 0;

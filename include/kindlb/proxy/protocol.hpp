@@ -163,10 +163,18 @@ struct AgentState {
 std::string encode_state(const AgentState& state);
 std::optional<AgentState> decode_state(std::string_view text);
 
+/// The same as the target of a symbolic link (kSummaryLink), which the engine tells without opening
+/// an archive: a restarted kindlb learns of thirty proxies in the time reading one file takes.
+/// Nothing when the state is too large for a link.
+std::optional<std::string> encode_summary(const AgentState& state);
+/// `target`: as encoded, or made absolute by whoever resolved the link.
+std::optional<AgentState> decode_summary(std::string_view target);
+
 // Places inside the proxy container
 // ----------------------------------------------------------------
 inline constexpr const char* kStateDir = "/var/lib/kindlb";                ///< the volume
 inline constexpr const char* kStateFile = "/var/lib/kindlb/state.json";    ///< AgentState
+inline constexpr const char* kSummaryLink = "/var/lib/kindlb/summary";     ///< see encode_summary
 inline constexpr const char* kAgentSocket = "/var/lib/kindlb/agent.sock";  ///< root only
 inline constexpr const char* kXdsDir = "/var/lib/kindlb/xds";              ///< watched by Envoy
 inline constexpr const char* kXdsCurrent =

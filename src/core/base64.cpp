@@ -1,9 +1,9 @@
-#include "kube/base64.hpp"
+#include "kindlb/core/base64.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace kindlb::kube {
+namespace kindlb::core {
 
 namespace {
 constexpr std::string_view kAlphabet =
@@ -42,4 +42,4 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return out;
 }
 
-}  // namespace kindlb::kube
+}  // namespace kindlb::core

@@ -1,10 +1,10 @@
-#include "kube/base64.hpp"
+#include "kindlb/core/base64.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-using kindlb::kube::decode_base64;
+using kindlb::core::decode_base64;
 
 TEST_CASE("base64 decodes, also broken over lines") {
   CHECK(decode_base64("") == "");
