@@ -125,10 +125,9 @@ TEST_CASE("endpoints and labels change without a word") {
   stage.serve_another();
   CHECK(stage.version_of("web") == served.resource_version);
 
-  stage.patch("web", R"({"metadata":{"labels":{"colour":"blue"}}})");
-  const auto labelled = stage.version_of("web");
+  const auto labelled = stage.patch("web", R"({"metadata":{"labels":{"colour":"blue"}}})");
   stage.serve_another();
-  CHECK(stage.version_of("web") == labelled);
+  CHECK(stage.version_of("web") == labelled.resource_version);
 }
 
 TEST_CASE("a deleted Service goes once its proxy is gone") {

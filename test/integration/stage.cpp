@@ -148,8 +148,8 @@ core::Service Stage::create_web(const std::string& name) {
   return create(name, R"({"type":"LoadBalancer","ports":[{"port":80}]})");
 }
 
-void Stage::patch(const std::string& name, const std::string& merge_patch) {
-  rest_.patch(services(name), "merge", merge_patch);
+core::Service Stage::patch(const std::string& name, const std::string& merge_patch) {
+  return decode(rest_.patch(services(name), "merge", merge_patch));
 }
 
 void Stage::remove(const std::string& name) {

@@ -49,7 +49,8 @@ class Stage {
   core::Service create(const std::string& name, const std::string& spec);
   /// Of type LoadBalancer with TCP port 80, without a selector.
   core::Service create_web(const std::string& name);
-  void patch(const std::string& name, const std::string& merge_patch);
+  /// Gives the Service as this very write left it.
+  core::Service patch(const std::string& name, const std::string& merge_patch);
   void remove(const std::string& name);
   core::Service get(const std::string& name);
   std::string version_of(const std::string& name) { return get(name).resource_version; }
