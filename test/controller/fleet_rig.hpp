@@ -12,8 +12,9 @@ namespace kindlb::test {
 
 class FleetRig {
  public:
-  explicit FleetRig(std::size_t warm = 0)
-      : fleet_(thread_.loop(), executor_, host, {.warm_proxies = warm},
+  explicit FleetRig(std::size_t warm = 0, unsigned hurry = kHurry)
+      : thread_(hurry),
+        fleet_(thread_.loop(), executor_, host, {.warm_proxies = warm},
                {.changed = [this](const std::string& unit) { ++changes[unit]; },
                 .claim_failed = [this](const std::string& unit,
                                        const core::Error& why) { failures[unit].push_back(why); },

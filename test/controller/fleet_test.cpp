@@ -138,6 +138,35 @@ TEST_CASE("without a warm one, a proxy is made") {
   CHECK(rig.host.size() == 1);
 }
 
+TEST_CASE("a proxy that is seen while it is being made is left to whoever makes it") {
+  FleetRig rig;
+  REQUIRE(rig.discover());
+  rig.host.on_creating([&] {
+    rig.with([](auto& fleet) { fleet.discover(); });
+    REQUIRE(rig.until([&](auto&) { return rig.discoveries == 2; }));
+  });
+  rig.claim("u1");
+  REQUIRE(rig.until_live("u1"));
+  CHECK(rig.failures.empty());
+  CHECK(rig.journal.count("remove") == 0);
+  CHECK(rig.host.size() == 1);
+}
+
+TEST_CASE("proxies of another kindlb are left alone, but for their addresses") {
+  FleetRig rig(1);
+  const auto id = rig.host.add_warm("kind");
+  rig.host.give_unit(id, unit_state("u1", "s.d"));
+  rig.host.give_away(id);
+  REQUIRE(rig.discover());
+  REQUIRE(rig.until_warm(1));
+  CHECK_FALSE(rig.view("u1").present);
+  CHECK(rig.with([](auto& fleet) { return fleet.holdings(); }).empty());
+  CHECK(rig.with([](auto& fleet) { return fleet.held_addresses("kind"); }).size() == 1);
+  CHECK_FALSE(rig.host.is_connected(id));
+  rig.host.vanish(id);
+  CHECK(rig.until([](auto& fleet) { return fleet.held_addresses("kind").empty(); }));
+}
+
 TEST_CASE("a proxy that cannot be made is told once, in the engine's words") {
   FleetRig rig;
   REQUIRE(rig.discover());
@@ -153,6 +182,7 @@ TEST_CASE("a proxy that cannot be made is told once, in the engine's words") {
 TEST_CASE("one that is no longer wanted when it comes is removed before that is told") {
   FleetRig rig;
   REQUIRE(rig.discover());
+  rig.host.fail_next("remove", kEngineIsAway, 3);
   rig.with([](auto& fleet) {
     fleet.claim("u1", "kind/default/u1", "kind");
     fleet.remove("u1");

@@ -72,8 +72,8 @@ TEST_CASE("events while writes fail do not add up to more and more retries") {
   const auto begin = std::chrono::steady_clock::now();
   const auto before = world.journal.count("apply");
   REQUIRE(kindlb.wait_until(
-      [&] { return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(150); }));
-  // 150 ms are 30 s of the loop's time; by now one try comes every 7.5 to 15 of them.
+      [&] { return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(80); }));
+  // 80 ms are 16 s of the loop's time; by now one try comes every 7.5 to 15 of them.
   const auto passed = std::chrono::steady_clock::now() - begin;
   CHECK(world.journal.count("apply") - before <=
         2 + static_cast<std::size_t>(passed / std::chrono::milliseconds(37)));

@@ -126,6 +126,29 @@ TEST_CASE("a type that changes while the first write is under way leaves nothing
   CHECK(world.journal.count("release") == 1);
 }
 
+TEST_CASE("a release waits for the write under way, which would undo it") {
+  FakeWorld world;
+  Kindlb kindlb(world);
+  world.add_service();
+  REQUIRE(kindlb.wait_serving());
+  REQUIRE(kindlb.wait_quiet());
+  std::promise<void> over;
+  world.kube().before_next_apply([&] {
+    world.kube().edit("default/web",
+                      [](Service& service) { service.spec.type = core::ServiceType::ClusterIp; });
+    CHECK(kindlb.wait_until([&] { return world.journal.count("remove") > 0; }));
+    CHECK(kindlb.wait_quiet());
+    over.set_value();
+  });
+  world.kube().edit("default/web", [](Service& service) { service.spec.ports[0].port = 81; });
+  over.get_future().wait();
+  REQUIRE(kindlb.wait_until([&] { return world.journal.count("release") > 0; }));
+  REQUIRE(kindlb.wait_quiet());
+  CHECK_FALSE(core::was_ours(world.service()));
+  CHECK(world.service().finalizers.empty());
+  CHECK(world.journal.count("release") == 1);
+}
+
 TEST_CASE("somebody else's finalizer keeps a Service that we have let go") {
   FakeWorld world;
   Kindlb kindlb(world);

@@ -52,9 +52,19 @@ void FakeProxyHost::make_outdated(const std::string& id) {
   boxes_.at(id).seen.current = false;
 }
 
+void FakeProxyHost::give_away(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).seen.own_pool = false;
+}
+
 void FakeProxyHost::on_listing(std::function<void()> hook) {
   const std::lock_guard lock(mutex_);
   listing_ = std::move(hook);
+}
+
+void FakeProxyHost::on_creating(std::function<void()> hook) {
+  const std::lock_guard lock(mutex_);
+  creating_ = std::move(hook);
 }
 
 void FakeProxyHost::on_event(Event event) {
@@ -209,13 +219,25 @@ core::Result<std::vector<HostedProxy>> FakeProxyHost::list() {
 }
 
 core::Result<HostedProxy> FakeProxyHost::create(const std::string& network) {
-  HostedProxy out;
+  std::string id;
+  std::function<void()> hook;
   {
     const std::lock_guard lock(mutex_);
     if (auto error = enter("create", network)) return *error;
-    out = boxes_.at(insert(network)).seen;
+    id = insert(network);
+    hook = std::exchange(creating_, nullptr);
+    boxes_.at(id).seen.running = !hook;
   }
-  tell("start", out.id);
+  if (hook) hook();
+  HostedProxy out;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = boxes_.find(id);
+    if (found == boxes_.end()) return Error{ErrorKind::NotFound, "start", id};
+    found->second.seen.running = true;
+    out = found->second.seen;
+  }
+  tell("start", id);
   return out;
 }
 

@@ -37,8 +37,11 @@ class FakeProxyHost final : public controller::ProxyHost {
   void clog(const std::string& id);
   void hide_state(const std::string& id);
   void make_outdated(const std::string& id);
+  void give_away(const std::string& id);  ///< to another kindlb on this engine
   /// Called in the middle of list(), after it has looked: to make things happen meanwhile.
   void on_listing(std::function<void()> hook);
+  /// Called once in the middle of create(), when the container is there but does not run yet.
+  void on_creating(std::function<void()> hook);
   void on_event(Event event);
 
   // What happens behind our back.
@@ -100,6 +103,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   Listener* listener_ = nullptr;
   Event event_;
   std::function<void()> listing_;
+  std::function<void()> creating_;
   std::map<std::string, Box> boxes_;
   std::map<std::string, std::deque<core::Error>> faults_;
   std::deque<Refusal> refusals_;
