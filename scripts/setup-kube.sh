@@ -44,7 +44,8 @@ at_least() { # at_least VERSION MINIMUM
 fetch_toolchain() { # sets go
   local module source
   module=golang.org/toolchain@v0.0.1-go$GO_NEEDED.linux-$(go env GOARCH)
-  source=$(GOFLAGS='' GO111MODULE=on go mod download -json "$module" | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')
+  # Not in the caller's folder: a go.mod there has no say in this.
+  source=$(cd / && GOFLAGS='' GO111MODULE=on go mod download -json "$module" | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')
   [[ -d $source ]] || die "cannot fetch Go $GO_NEEDED from the module proxy: check the network, or install it yourself"
   # Modules carry no execute bits, and the module cache is read-only: work on a copy.
   rm -rf "$toolchain.tmp" "$toolchain"
@@ -72,7 +73,7 @@ choose_go() { # sets go
 # k8s.io/kubernetes names its staging modules by folder; outside its own tree they are the published v0.x ones.
 kube_go_mod() {
   local go_mod
-  go_mod=$("$go" mod download -json "k8s.io/kubernetes@$KUBE_VERSION" | sed -n 's/^\t"GoMod": "\(.*\)",\?$/\1/p')
+  go_mod=$(cd "$work" && "$go" mod download -json "k8s.io/kubernetes@$KUBE_VERSION" | sed -n 's/^\t"GoMod": "\(.*\)",\?$/\1/p')
   [[ -f $go_mod ]] || die "cannot fetch Kubernetes $KUBE_VERSION from the Go module proxy: check the network"
   printf 'module kindlb/kube\n\ngo %s\n\nrequire k8s.io/kubernetes %s\n\n' "$GO_NEEDED" "$KUBE_VERSION"
   sed -n "s|^\t\(k8s.io/[a-z0-9-]*\) => ./staging/.*|replace \1 => \1 v0.${KUBE_VERSION#v1.}|p" "$go_mod"
@@ -100,7 +101,9 @@ build() { # build TOOL
   local module=kube package=k8s.io/kubernetes/cmd/$1
   if [[ $1 == etcd ]]; then module=etcd package=go.etcd.io/etcd/server/v3; fi
   mkdir -p "$work/bin" "$work/$module"
-  (cd "$work/$module" && "${module}_go_mod" >go.mod)
+  # Written elsewhere first: go reads the go.mod of the folder it runs in, also a half-written one.
+  "${module}_go_mod" >"$work/go.mod.$module"
+  mv "$work/go.mod.$module" "$work/$module/go.mod"
   timed "building $1" compile "$1" "$module" "$package"
 }
 
