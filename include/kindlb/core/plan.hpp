@@ -6,6 +6,7 @@
 #include "kindlb/core/addresses.hpp"
 #include "kindlb/core/backends.hpp"
 #include "kindlb/core/conditions.hpp"
+#include "kindlb/core/eligibility.hpp"
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/proxy_config.hpp"
 #include "kindlb/core/service.hpp"
@@ -105,5 +106,17 @@ Plan plan_service(const ServiceWorld& world, const Policy& policy);
 ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
                           const std::map<IpFamily, Cidr>& addresses,
                           const std::map<IpFamily, Path>& paths);
+
+/// What would become of a Service that nothing stands in the way of: for `kindlb plan`.
+struct Forecast {
+  Claim claim = Claim::NotOurs;
+  Verdict verdict;                    ///< only meaningful for Claim::Ours, as the rest
+  std::vector<EventNote> warnings;    ///< annotations that make no sense, and the like
+  std::string failure;                ///< set: served in principle, but not here, and why
+  std::optional<StatusApply> status;  ///< as it would be written once the work is done
+  std::optional<ProxyConfig> config;  ///< what the proxy would be told
+};
+
+Forecast foresee(const ServiceWorld& world, const Policy& policy);
 
 }  // namespace kindlb::core

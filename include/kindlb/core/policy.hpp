@@ -14,15 +14,28 @@ namespace kindlb::core {
 /// How traffic gets from a proxy into the cluster.
 enum class Datapath { Auto, Direct, NodePort };
 
+/// Whether one load balancer can have ports of several protocols (KEP-1435's survey of clouds).
+enum class MixedProtocols {
+  Any,            ///< also TCP and UDP on the same port number
+  DistinctPorts,  ///< as long as no port number is used twice
+  None,           ///< one protocol: that of the first port that could be opened
+};
+
 /// What a provider can do (behaviour: "Refuse, degrade, or serve"). The defaults are what our data
-/// path really does today.
+/// path really does today; `--profile` replaces them.
 struct Capabilities {
   std::set<Protocol> protocols = {Protocol::Tcp};
+  MixedProtocols mixed_protocols = MixedProtocols::Any;
+  /// Set: several protocols only where the Service carries this annotation with the value "true".
+  std::string mixed_protocols_annotation;
   std::set<IpFamily> families = {IpFamily::V4};
+  bool direct_path = true;  ///< false: only through node ports
   bool session_affinity = false;
   bool source_ranges = false;
   bool load_balancer_ip = false;
   bool preserves_source_ip = false;  ///< a proxy never does
+
+  bool operator==(const Capabilities&) const = default;
 };
 
 struct Policy {

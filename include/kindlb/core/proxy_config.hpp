@@ -20,11 +20,17 @@ struct Target {
   auto operator<=>(const Target&) const = default;
 };
 
+/// Whether backends are told the client's address (annotation kindlb.dev/proxy-protocol).
+enum class ProxyProtocol { None, V1, V2 };
+
 /// Where the connections of one listener go. Targets sorted and unique.
 struct Backend {
   std::string name;  ///< unique in a proxy: "<uid>/TCP/80/v4"
   Protocol protocol = Protocol::Tcp;
   Affinity affinity = Affinity::None;
+  ProxyProtocol proxy_protocol = ProxyProtocol::None;  ///< TCP only
+  /// Node ports with traffic policy Local: each target's host is asked for /healthz on this port.
+  std::uint16_t health_port = 0;
   std::vector<Target> targets;
 
   bool operator==(const Backend&) const = default;
