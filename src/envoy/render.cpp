@@ -53,13 +53,26 @@ json admit_of(const Listener& listener) {
   return fill(shape, {{"cluster", listener.backend}});
 }
 
+/// Numbers of the kernel's interface, which are the same everywhere: rendering stays free of its
+/// headers.
+struct MtuDiscovery {
+  int level;
+  int option;
+};
+constexpr MtuDiscovery kMtuDiscoveryV4{0, 10};   // IPPROTO_IP, IP_MTU_DISCOVER
+constexpr MtuDiscovery kMtuDiscoveryV6{41, 23};  // IPPROTO_IPV6, IPV6_MTU_DISCOVER
+
 json listener_of(const Listener& listener) {
   static const auto tcp = load_template("listener_tcp.json");
   static const auto udp = load_template("listener_udp.json");
   // Envoy would open it as TCP with no more than a warning.
   KINDLB_ASSERT(listener.protocol != Protocol::Sctp);
   const auto& shape = listener.protocol == Protocol::Tcp ? tcp : udp;
+  const bool v4 = listener.address.family() == core::IpFamily::V4;
+  const auto& discovery = v4 ? kMtuDiscoveryV4 : kMtuDiscoveryV6;
   return fill(shape, {{"name", listener.name},
+                      {"ip_level", discovery.level},
+                      {"mtu_discover", discovery.option},
                       {"address", listener.address.text()},
                       {"port", listener.port},
                       {"cluster", listener.backend},
@@ -71,24 +84,57 @@ std::string endpoint_file(const std::string& cluster) {
   return "eds-" + core::hex(core::fnv1a(cluster)) + ".json";
 }
 
+/// Bounds the memory and ports of a proxy whose clients are many or invented (docs/data-path.md).
+constexpr int kMaxConnections = 1'000'000;
+constexpr int kMaxUdpSessions = 16'384;
+
+/// With nothing healthy, close at once instead of trying the unhealthy; unless it is a health check
+/// that says so: EndpointSlices choose the nodes, and a check alone must not stop a Service.
+int panic_threshold(const Backend& backend) {
+  return backend.health_port == 0 ? 0 : 1;
+}
+
+void add_proxy_protocol(json& cluster, core::ProxyProtocol version) {
+  static const auto shape = load_template("proxy_protocol.json");
+  static const auto plain_checks = load_template("plain_checks.json");
+  if (version == core::ProxyProtocol::None) return;
+  const char* name = version == core::ProxyProtocol::V1 ? "V1" : "V2";
+  cluster["transport_socket"] = fill(shape, {{"version", name}});
+  cluster["transport_socket_matches"] = json::array({plain_checks});
+}
+
+void add_health_check(json& cluster, const Backend& backend) {
+  static const auto shape = load_template("health_check.json");
+  if (backend.health_port != 0) cluster["health_checks"] = json::array({shape});
+}
+
 json cluster_of(const Backend& backend, const XdsPaths& paths) {
   static const auto shape = load_template("cluster.json");
   const bool sticky = backend.affinity == core::Affinity::ClientIp;
-  return fill(shape, {{"name", backend.name},
-                      {"policy", sticky ? "MAGLEV" : "ROUND_ROBIN"},
-                      {"eds_file", paths.current + "/" + endpoint_file(backend.name)},
-                      {"xds_directory", paths.directory}});
+  const bool tcp = backend.protocol == Protocol::Tcp;
+  auto cluster = fill(shape, {{"name", backend.name},
+                              {"policy", sticky ? "MAGLEV" : "ROUND_ROBIN"},
+                              {"panic_threshold", panic_threshold(backend)},
+                              {"max_connections", tcp ? kMaxConnections : kMaxUdpSessions},
+                              {"eds_file", paths.current + "/" + endpoint_file(backend.name)},
+                              {"xds_directory", paths.directory}});
+  if (tcp) add_proxy_protocol(cluster, backend.proxy_protocol);
+  add_health_check(cluster, backend);
+  return cluster;
 }
 
-json endpoint_of(const core::Target& target) {
+json endpoint_of(const core::Target& target, std::uint16_t health_port) {
   const json socket = {{"address", target.address.text()}, {"port_value", target.port}};
-  return {{"endpoint", {{"address", {{"socket_address", socket}}}}}};
+  json endpoint = {{"address", {{"socket_address", socket}}}};
+  if (health_port != 0) endpoint["health_check_config"] = {{"port_value", health_port}};
+  return {{"endpoint", endpoint}};
 }
 
 json endpoints_of(const Backend& backend) {
   static const auto shape = load_template("endpoints.json");
   auto endpoints = json::array();
-  for (const auto& target : ordered(backend.targets)) endpoints.push_back(endpoint_of(target));
+  for (const auto& target : ordered(backend.targets))
+    endpoints.push_back(endpoint_of(target, backend.health_port));
   return fill(shape, {{"cluster", backend.name}, {"endpoints", endpoints}});
 }
 

@@ -34,6 +34,20 @@ ProxyConfig sticky(ProxyConfig config) {
   return config;
 }
 
+ProxyConfig announced(ProxyConfig config, core::ProxyProtocol version) {
+  for (auto& backend : config.backends) backend.proxy_protocol = version;
+  return config;
+}
+
+ProxyConfig checked(ProxyConfig config) {
+  for (auto& backend : config.backends) backend.health_port = 32'000;
+  return config;
+}
+
+std::vector<Target> node_ports() {
+  return {target("172.18.0.2", 30'080), target("172.18.0.3", 30'080)};
+}
+
 std::vector<Target> pods() {
   return {target("10.244.1.2", 8080), target("10.244.2.3", 8080)};
 }
@@ -99,11 +113,19 @@ std::vector<RenderCase> render_cases() {
       {"tcp_source_ranges", wish({restricted(tcp_listener(kV4, 80), ranges)}, pods())},
       {"tcp_nobody_admitted", wish({restricted(tcp_listener(kV4, 80), {})}, pods())},
       {"tcp_affinity", sticky(wish({tcp_listener(kV4, 80)}, pods()))},
+      {"tcp_proxy_protocol_v1",
+       announced(wish({tcp_listener(kV4, 80)}, pods()), core::ProxyProtocol::V1)},
+      {"tcp_proxy_protocol_v2",
+       announced(wish({tcp_listener(kV6, 80)}, pods_v6()), core::ProxyProtocol::V2)},
+      {"tcp_health_check", checked(wish({tcp_listener(kV4, 80)}, node_ports()))},
+      {"tcp_proxy_protocol_health_check",
+       announced(checked(wish({tcp_listener(kV4, 80)}, node_ports())), core::ProxyProtocol::V2)},
       {"tcp_no_endpoints", wish({tcp_listener(kV4, 80)}, {})},
       {"udp_one_port", wish({udp_listener(kV4, 53)}, pods())},
       {"udp_source_ranges",
        wish({restricted(udp_listener(kV6, 53), {"fc00::/7", "::1/128"})}, pods_v6())},
       {"udp_nobody_admitted", wish({restricted(udp_listener(kV4, 53), {})}, pods())},
+      {"udp_health_check", checked(wish({udp_listener(kV4, 53)}, node_ports()))},
       {"dual_stack_dns", dual_stack_dns()},
       {"hostile_names", hostile()},
   };

@@ -140,6 +140,23 @@ TEST_CASE("endpoints change their file and nothing else") {
   CHECK(full.endpoints != empty.endpoints);
 }
 
+TEST_CASE("the PROXY protocol changes the cluster and nothing else") {
+  auto config = case_named("tcp_one_port").config;
+  const auto plain = envoy::render(config, golden_paths());
+  config.backends[0].proxy_protocol = core::ProxyProtocol::V1;
+  const auto announced = envoy::render(config, golden_paths());
+  CHECK(plain.listeners == announced.listeners);
+  CHECK(plain.endpoints == announced.endpoints);
+  CHECK(plain.clusters != announced.clusters);
+}
+
+TEST_CASE("UDP backends are told nothing they would take for data") {
+  auto config = case_named("udp_one_port").config;
+  const auto plain = envoy::render(config, golden_paths());
+  config.backends[0].proxy_protocol = core::ProxyProtocol::V2;
+  CHECK(envoy::render(config, golden_paths()) == plain);
+}
+
 TEST_CASE("source ranges leave the filter chain as it was") {
   const auto chain_of = [](const std::string& name) {
     return json::parse(render_case(name).listeners.at(0).body)["filter_chains"];
