@@ -1,7 +1,7 @@
 #pragma once
 // The smallest backend and the smallest client, for tests that send one request through something.
 
-#include "kindlb/core/proxy_config.hpp"
+#include "support/sockets.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -26,12 +26,17 @@ class OneAnswer {
 
   std::string body_;
   core::Target target_;
-  int fd_ = -1;
+  Socket listener_;
   std::jthread thread_;
 };
 
 /// The body of GET /, or why there is none: "connect: Connection refused", "closed".
 std::string http_get(const core::Target& target,
                      std::chrono::milliseconds timeout = std::chrono::seconds(5));
+
+/// What a Backend answers to one question over a connection of its own, or why it does not.
+std::string ask_tcp(const core::Target& target, const std::string& question,
+                    const std::optional<core::IpAddress>& from = {},
+                    std::chrono::milliseconds timeout = std::chrono::seconds(5));
 
 }  // namespace kindlb::testing
