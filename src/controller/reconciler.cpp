@@ -181,7 +181,7 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
       known != cluster.records.end() && known->second.uid != service.uid)
     forget(cluster, service.key);  // a namesake: nothing of the former one is its business
   auto& record = cluster.records[service.key];
-  const auto hash = core::observed_hash(service);
+  const auto hash = core::observed_hash(service, parts_.policy);
   if (record.uid.empty()) {
     record.uid = service.uid;
     by_unit_.insert_or_assign(service.uid, service.key);
@@ -204,6 +204,7 @@ core::ServiceWorld Reconciler::gather(const Cluster& cluster, const core::Servic
   world.network = address_spaces(cluster, service);
   world.reserved = record.reserved;
   world.proxy = parts_.fleet.view(record.uid);
+  world.told = record.told;
   world.trouble = record.trouble;
   if (const auto error = parts_.networks.error(cluster.network);
       !error.empty() && world.network.empty())
@@ -223,7 +224,11 @@ std::map<core::IpFamily, core::AddressSpace> Reconciler::address_spaces(
   if (facts == nullptr) return out;
   auto taken = facts->in_use;
   mark_taken(cluster, service, taken);
-  for (const auto& [family, subnet] : facts->subnets) out[family] = {subnet, taken};
+  for (const auto& [family, subnet] : facts->subnets) {
+    auto& space = out[family] = {.subnet = subnet, .taken = taken};
+    for (const auto& range : parts_.policy.ip_ranges)
+      if (range.family() == family) space.pools.push_back(range);
+  }
   return out;
 }
 
@@ -257,6 +262,7 @@ void Reconciler::mark_taken(const Cluster& cluster, const core::Service& service
 void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Record& record,
                            core::Plan plan) {
   if (!plan.addresses.empty()) record.reserved = plan.addresses;
+  if (!plan.write && !plan.told.hash.empty()) record.told = plan.told;
   const auto proxy = parts_.fleet.view(record.uid);
   const auto owner = service.key.text();
   const auto revision = plan.revision;
@@ -278,18 +284,15 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
 void Reconciler::look_after_failures(const core::Service& service, Record& record,
                                      const core::Plan& plan, const core::ProxyView& proxy) {
   if (!proxy.present || plan.apply || proxy.live == false) return;
-  if (proxy.address_refused && service.status.ingress.empty()) {
-    for (const auto& address : record.reserved)
-      strangers_.insert_or_assign(address, steady_clock::now() + kStrangerMemory);
+  if (proxy.address_refused && give_up_addresses(service, record)) {
     spdlog::warn("{}: {}; taking another address", service.key.text(), proxy.rejection);
-    record.reserved.clear();
     parts_.fleet.forget_failure(record.uid);
     return;
   }
   if (!proxy.rejection.empty()) return retry_later(service, record);
   const bool serving = core::is_true(service.status.conditions, core::kServingCondition);
   if (proxy.reach != core::Reach::Unreachable || serving) return;
-  if (plan.direct && parts_.policy.datapath == core::Datapath::Auto && !record.direct_blocked) {
+  if (plan.may_fall_back && !record.direct_blocked) {
     spdlog::warn("{}: pods cannot be reached directly ({}); going through node ports",
                  service.key.text(), proxy.reach_detail);
     record.direct_blocked = true;
@@ -297,6 +300,24 @@ void Reconciler::look_after_failures(const core::Service& service, Record& recor
     return;
   }
   retry_later(service, record);
+}
+
+/// Somebody answers for an address that was to be taken. Those in the status stay: clients know
+/// them. False: there are no others.
+bool Reconciler::give_up_addresses(const core::Service& service, Record& record) {
+  std::vector<core::IpAddress> kept;
+  bool any = false;
+  for (const auto& address : record.reserved) {
+    const auto reported = core::reported_addresses(service, address.family());
+    if (std::find(reported.begin(), reported.end(), address) != reported.end()) {
+      kept.push_back(address);
+      continue;
+    }
+    strangers_.insert_or_assign(address, steady_clock::now() + kStrangerMemory);
+    any = true;
+  }
+  record.reserved = std::move(kept);
+  return any;
 }
 
 /// One timer per Service, the earliest: each pass asks again for what it still waits for.

@@ -1,6 +1,18 @@
 #include "kindlb/core/addresses.hpp"
 
+#include <algorithm>
+
 namespace kindlb::core {
+
+std::string why_not_usable(const IpAddress& address, const AddressSpace& space) {
+  if (!space.subnet.contains(address))
+    return "is outside the docker network " +
+           Cidr{space.subnet.first(), space.subnet.length}.text();
+  if (address == space.subnet.first() || address == space.subnet.last())
+    return "cannot be used, being the first or last of the docker network";
+  if (space.taken.contains(address)) return "is held by somebody else";
+  return {};
+}
 
 bool is_usable(const IpAddress& address, const AddressSpace& space) {
   return space.subnet.contains(address) && address != space.subnet.first() &&
@@ -8,12 +20,26 @@ bool is_usable(const IpAddress& address, const AddressSpace& space) {
 }
 
 std::optional<IpAddress> highest_free(const AddressSpace& space) {
-  auto candidate = space.subnet.last().previous();
-  while (candidate && space.subnet.contains(*candidate)) {
-    if (is_usable(*candidate, space)) return candidate;
-    candidate = candidate->previous();
+  auto pools = space.pools;
+  if (pools.empty()) pools.push_back({space.subnet.first(), space.subnet.last()});
+  std::sort(pools.rbegin(), pools.rend());
+  for (const auto& pool : pools) {
+    // A pool may reach beyond the network: what is outside is nobody's to give.
+    std::optional<IpAddress> candidate = std::min(pool.last, space.subnet.last());
+    while (candidate && pool.contains(*candidate) && space.subnet.contains(*candidate)) {
+      if (is_usable(*candidate, space)) return candidate;
+      candidate = candidate->previous();
+    }
   }
   return std::nullopt;
+}
+
+std::string where_from(const AddressSpace& space) {
+  const auto network = Cidr{space.subnet.first(), space.subnet.length}.text();
+  if (space.pools.empty()) return network;
+  std::string out;
+  for (const auto& pool : space.pools) out += (out.empty() ? "" : ", ") + pool.text();
+  return out + " (--ip-range) of " + network;
 }
 
 std::optional<IpAddress> choose_address(const AddressSpace& space,

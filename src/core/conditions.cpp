@@ -89,15 +89,20 @@ Condition settle(const char* type, const Wanted& wanted, const Condition* previo
 
 /// While nothing new takes effect Serving keeps its words too, or every change of the endpoints
 /// would be a write. The exception: an update that fails must say which specification is served.
-void keep_words(Condition& serving, const Condition* previous, Stage stage, bool finished) {
-  if (previous == nullptr || previous->status != ConditionStatus::True || finished) return;
-  if (stage == Stage::Updating || stage == Stage::Serving) serving.message = previous->message;
+void keep_words(Condition& serving, const Condition* previous, Stage stage, bool over) {
+  if (previous == nullptr || previous->status != ConditionStatus::True) return;
+  if (stage == Stage::Updating || (stage == Stage::Serving && !over))
+    serving.message = previous->message;
 }
 
 std::optional<Condition> degraded_condition(const Service& service, const Standing& standing,
                                             bool bump, Timestamp now) {
-  if (standing.degraded.empty() || !serves(standing.stage)) return std::nullopt;
+  if (!serves(standing.stage)) return std::nullopt;
   const auto* previous = find_condition(service.status.conditions, kDegradedCondition);
+  // What is served until the work is done is what was told before.
+  if (standing.stage != Stage::Serving)
+    return previous == nullptr ? std::nullopt : std::optional(*previous);
+  if (standing.degraded.empty()) return std::nullopt;
   const Wanted wanted{ConditionStatus::True, "", summary_message(standing.degraded)};
   auto out = settle(kDegradedCondition, wanted, previous, bump, now);
   out.reason = summary_reason(standing.degraded);
@@ -165,14 +170,14 @@ std::optional<StatusApply> next_status(const Service& service, const std::string
   const bool changed = current.observed != hash;
   // New semantics take effect when the work for them ends, or at once when there was none to do
   // and what is reported differs.
-  const bool finished =
-      standing.stage == Stage::Serving &&
-      (is_true(current.conditions, kProvisioningCondition) || standing.ingress != current.ingress);
+  const bool worked = is_true(current.conditions, kProvisioningCondition);
+  const bool finished = standing.stage == Stage::Serving &&
+                        ((worked && !standing.unchanged) || standing.ingress != current.ingress);
 
   StatusApply next{.key = service.key, .uid = service.uid, .finalizer = true, .observed = hash};
   next.ingress = ingress_for(service, standing);
   auto serving = settle(kServingCondition, wanted_serving(standing), old_serving, finished, now);
-  keep_words(serving, old_serving, standing.stage, finished);
+  keep_words(serving, old_serving, standing.stage, finished || worked);
   next.conditions.push_back(std::move(serving));
   next.conditions.push_back(settle(kProvisioningCondition, wanted_provisioning(standing),
                                    old_provisioning, changed, now));

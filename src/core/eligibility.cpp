@@ -15,9 +15,10 @@ bool class_is_ours(const Service& service, const Policy& policy) {
   return std::find(policy.classes.begin(), policy.classes.end(), *wanted) != policy.classes.end();
 }
 
-bool counts_as_wish(std::string_view annotation) {
+bool counts_as_wish(std::string_view annotation, const Policy& policy) {
   return (annotation.starts_with("kindlb.dev/") && annotation != kObservedAnnotation) ||
-         annotation == "service.beta.kubernetes.io/load-balancer-source-ranges";
+         annotation == "service.beta.kubernetes.io/load-balancer-source-ranges" ||
+         annotation == policy.capabilities.mixed_protocols_annotation;
 }
 
 void add_ports(Hasher& hash, const std::vector<ServicePort>& ports) {
@@ -54,7 +55,7 @@ bool has_finalizer(const Service& service) {
          service.finalizers.end();
 }
 
-std::string observed_hash(const Service& service) {
+std::string observed_hash(const Service& service, const Policy& policy) {
   const auto& spec = service.spec;
   Hasher hash;
   hash.add(static_cast<std::uint64_t>(spec.type)).add(spec.load_balancer_class.value_or(""));
@@ -70,7 +71,7 @@ std::string observed_hash(const Service& service) {
   add_list(hash, spec.source_ranges);
   add_list(hash, spec.required_features);
   for (const auto& [name, value] : service.annotations)
-    if (counts_as_wish(name)) hash.add(name).add(value);
+    if (counts_as_wish(name, policy)) hash.add(name).add(value);
   return hash.text();
 }
 

@@ -105,4 +105,22 @@ std::string Cidr::text() const {
   return address.text() + "/" + std::to_string(length);
 }
 
+std::optional<AddressRange> AddressRange::parse(std::string_view text) {
+  if (const auto cidr = Cidr::parse(text)) return AddressRange{cidr->first(), cidr->last()};
+  const auto dash = text.find('-');
+  const auto first = IpAddress::parse(text.substr(0, dash));
+  const auto last =
+      dash == std::string_view::npos ? first : IpAddress::parse(text.substr(dash + 1));
+  if (!first || !last || first->family() != last->family() || *last < *first) return std::nullopt;
+  return AddressRange{*first, *last};
+}
+
+bool AddressRange::contains(const IpAddress& address) const {
+  return address.family() == family() && first <= address && address <= last;
+}
+
+std::string AddressRange::text() const {
+  return first == last ? first.text() : first.text() + "-" + last.text();
+}
+
 }  // namespace kindlb::core

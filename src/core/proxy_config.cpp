@@ -3,8 +3,6 @@
 #include "kindlb/core/hash.hpp"
 #include "kindlb/core/plan.hpp"
 
-#include <algorithm>
-
 namespace kindlb::core {
 
 namespace {
@@ -17,27 +15,27 @@ std::string short_family(IpFamily family) {
   return family == IpFamily::V4 ? "v4" : "v6";
 }
 
-void add_port(ProxyConfig& config, const ServicePort& port, const IpAddress& address,
-              const Path& path, Affinity affinity) {
+void add_port(ProxyConfig& config, const Service& service, const Verdict& verdict,
+              const ServicePort& port, const IpAddress& address, const Path& path) {
   const auto name = config.unit + "/" + port_label(port) + "/" + short_family(address.family());
+  const bool local = service.spec.external_traffic_policy == TrafficPolicy::Local;
   const auto targets = path.targets.find({port.protocol, port.port});
   config.listeners.push_back({.name = name,
                               .address = address,
                               .port = port.port,
                               .protocol = port.protocol,
                               .backend = name,
-                              .restricted = false,
-                              .allowed = {}});
+                              .restricted = verdict.ranges.given(),
+                              .allowed = verdict.ranges.of(address.family())});
   config.backends.push_back(
       {.name = name,
        .protocol = port.protocol,
-       .affinity = affinity,
+       .affinity = verdict.affinity,
+       .proxy_protocol =
+           port.protocol == Protocol::Tcp ? verdict.proxy_protocol : ProxyProtocol::None,
+       .health_port =
+           !path.direct && local ? service.spec.health_check_node_port : std::uint16_t{0},
        .targets = targets == path.targets.end() ? std::vector<Target>{} : targets->second});
-}
-
-bool lacks(const Verdict& verdict, const char* feature) {
-  return std::any_of(verdict.reasons.begin(), verdict.reasons.end(),
-                     [&](const Reason& reason) { return reason.feature == feature; });
 }
 
 }  // namespace
@@ -51,13 +49,13 @@ ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
                           const std::map<IpFamily, Cidr>& addresses,
                           const std::map<IpFamily, Path>& paths) {
   ProxyConfig config{.unit = service.uid, .owner = service.key};
-  const auto affinity = lacks(verdict, "SessionAffinity") ? Affinity::None : service.spec.affinity;
   for (const auto& [family, address] : addresses) {
     config.addresses.push_back(address);
     const auto& path = paths.at(family);
     config.direct = config.direct && path.direct;
     config.routes.insert(config.routes.end(), path.routes.begin(), path.routes.end());
-    for (const auto& port : verdict.ports) add_port(config, port, address.address, path, affinity);
+    for (const auto& port : verdict.ports)
+      add_port(config, service, verdict, port, address.address, path);
   }
   return config;
 }
@@ -79,8 +77,10 @@ Revision revision_of(const ProxyConfig& config) {
     for (const auto& range : listener.allowed) shape.add(range.text());
   }
   for (const auto& backend : config.backends) {
-    shape.add(backend.name).add(static_cast<std::uint64_t>(backend.affinity));
-    flow.add(backend.name);
+    shape.add(backend.name)
+        .add(static_cast<std::uint64_t>(backend.affinity))
+        .add(static_cast<std::uint64_t>(backend.proxy_protocol));
+    flow.add(backend.name).add(backend.health_port);
     for (const auto& target : backend.targets) flow.add(target.text());
   }
   for (const auto& route : config.routes) flow.add(route.to.text()).add(route.via.text());

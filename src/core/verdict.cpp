@@ -1,80 +1,57 @@
 #include "kindlb/core/verdict.hpp"
 
+#include "core/findings.hpp"
+#include "core/text.hpp"
+#include "kindlb/core/conditions.hpp"
+#include "kindlb/core/eligibility.hpp"
+
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace kindlb::core {
 
 namespace {
 
-constexpr const char* kRequiredAnnotation = "kindlb.dev/required-load-balancer-features";
-constexpr const char* kRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
-constexpr std::array kKnownFeatures = {"IPFamilies",
-                                       "Ports",
-                                       "SessionAffinity",
-                                       "LoadBalancerIP",
-                                       "ExternalTrafficPolicy",
-                                       "LoadBalancerSourceRanges"};
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-/// The union of the spec's list and the annotation's.
-std::set<std::string> required_features(const Service& service) {
-  std::set<std::string> out(service.spec.required_features.begin(),
-                            service.spec.required_features.end());
-  const auto annotation = service.annotations.find(kRequiredAnnotation);
-  if (annotation == service.annotations.end()) return out;
-  std::string_view rest = annotation->second;
-  while (!rest.empty()) {
-    const auto comma = rest.find(',');
-    if (const auto name = trimmed(rest.substr(0, comma)); !name.empty()) out.emplace(name);
-    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
-  }
-  return out;
-}
-
-std::string joined(const std::vector<std::string>& items) {
-  std::string out;
-  for (const auto& item : items) out += (out.empty() ? "" : ", ") + item;
-  return out;
-}
-
-/// Where the Service asks for source ranges: the annotation counts when the field is empty. Nothing
-/// when it does not ask.
-std::string source_ranges_wish(const Service& service) {
-  if (!service.spec.source_ranges.empty()) return "spec.loadBalancerSourceRanges";
-  const auto annotation = service.annotations.find(kRangesAnnotation);
-  if (annotation == service.annotations.end() || trimmed(annotation->second).empty()) return {};
-  return std::string("annotation ") + kRangesAnnotation;
-}
-
-/// Collects reasons; what must be refused whatever the Service requires is kept apart.
-struct Findings {
-  std::vector<Reason> degradable;
-  std::vector<Reason> fatal;
+/// One Service before its judge, with what it may rely on.
+struct Case {
+  const Service& service;
+  const Wishes& wishes;
+  const Policy& policy;
+  const Surroundings& place;
+  Capabilities can;
 };
 
+/// What the Service itself asks us to act as if we could not (kindlb.dev/fault-unsupported).
+Capabilities capabilities_for(const Wishes& wishes, const Policy& policy) {
+  auto out = policy.capabilities;
+  const auto missing = [&](const char* feature) {
+    return wishes.faults.unsupported.contains(feature);
+  };
+  if (missing("IPFamilies")) out.dual_stack = false;
+  if (missing("Ports")) out.several_ports = false;
+  if (missing("SessionAffinity")) out.session_affinity = false;
+  if (missing("LoadBalancerIP")) out.load_balancer_ip = false;
+  if (missing("LoadBalancerSourceRanges")) out.source_ranges = false;
+  if (missing("ExternalTrafficPolicy")) out.preserves_source_ip = false;
+  return out;
+}
+
 /// The way out for a Service none of whose families can be had.
-std::string families_advice(const Policy& policy, const Surroundings& place) {
+std::string families_advice(const Case& about) {
   std::vector<std::string> usable;
-  for (const auto family : place.families)
-    if (policy.capabilities.families.contains(family)) usable.emplace_back(name_of(family));
+  for (const auto family : about.place.families)
+    if (about.can.families.contains(family)) usable.emplace_back(name_of(family));
   if (usable.empty()) return "use a docker network that has it.";
   return "use " + joined(usable) + ", or a docker network that has it.";
 }
 
-void judge_families(const Service& service, const Policy& policy, const Surroundings& place,
-                    Verdict& verdict, Findings& findings) {
-  auto asked = service.spec.ip_families;
+void judge_families(const Case& about, Verdict& verdict, Findings& findings) {
+  auto asked = about.service.spec.ip_families;
   if (asked.empty()) asked.push_back(IpFamily::V4);
   std::vector<std::string> missing;
   for (const auto family : asked) {
-    if (policy.capabilities.families.contains(family) && place.families.contains(family))
+    const bool room = about.can.dual_stack || verdict.families.empty();
+    if (room && about.can.families.contains(family) && about.place.families.contains(family))
       verdict.families.push_back(family);
     else
       missing.emplace_back(name_of(family));
@@ -83,75 +60,137 @@ void judge_families(const Service& service, const Policy& policy, const Surround
   const auto what = joined(missing) + " of spec.ipFamilies cannot be provided here";
   if (verdict.families.empty())
     findings.fatal.push_back(
-        {"IPFamilies", "IPFamiliesNotSupported", what + "; " + families_advice(policy, place)});
+        {"IPFamilies", "IPFamiliesNotSupported", what + "; " + families_advice(about)});
   else
     findings.degradable.push_back(
         {"IPFamilies", "IPFamiliesNotSupported",
          what + "; only " + name_of(verdict.families[0]) + " is served."});
 }
 
-void judge_ports(const Service& service, const Policy& policy, Verdict& verdict,
-                 Findings& findings) {
-  std::vector<std::string> closed;
-  for (const auto& port : service.spec.ports) {
-    const bool open = policy.capabilities.protocols.contains(port.protocol);
-    if (open)
-      verdict.ports.push_back(port);
-    else
-      closed.push_back(std::string(name_of(port.protocol)) + "/" + std::to_string(port.port));
-    verdict.port_status.push_back(
-        {port.port, port.protocol, open ? "" : "kindlb.dev/PortsNotSupported"});
-  }
-  if (closed.empty()) return;
-  const auto what = "the protocol of " + joined(closed) + " is not supported";
-  if (verdict.ports.empty())
-    findings.fatal.push_back(
-        {"Ports", "PortsNotSupported", what + "; no port of spec.ports could be opened."});
-  else
-    findings.degradable.push_back(
-        {"Ports", "PortsNotSupported", what + "; the other ports are served."});
-}
-
 /// Whether or not some are there from before: KEP-4631 wants the refusal for the wish itself.
-void judge_node_ports(const Service& service, const Surroundings& place, Findings& findings) {
-  if (service.spec.allocate_node_ports || place.direct_path) return;
+void judge_node_ports(const Case& about, Findings& findings) {
+  if (about.service.spec.allocate_node_ports ||
+      datapath_for(about.wishes, about.policy) != Datapath::NodePort)
+    return;
+  const char* why =
+      "this kindlb goes through node ports (--datapath nodeport); remove the field or "
+      "run with --datapath auto.";
+  if (!about.can.direct_path)
+    why = "only node ports are supported by this profile; remove the field or use another profile.";
+  else if (about.wishes.datapath == Datapath::NodePort)
+    why = "the annotation kindlb.dev/datapath asks for node ports; remove one of the two.";
   findings.fatal.push_back(
-      {"NodePorts", "",
-       "spec.allocateLoadBalancerNodePorts is false and this kindlb goes through node ports "
-       "(--datapath nodeport); remove the field or run with --datapath auto."});
+      {"NodePorts", "", std::string("spec.allocateLoadBalancerNodePorts is false and ") + why});
 }
 
-void judge_wishes(const Service& service, const Policy& policy, Findings& findings) {
-  const auto& spec = service.spec;
-  const auto& can = policy.capabilities;
-  auto& out = findings.degradable;
-  if (spec.affinity == Affinity::ClientIp && !can.session_affinity)
-    out.push_back({"SessionAffinity", "SessionAffinityNotSupported",
-                   "spec.sessionAffinity ClientIP is not supported; connections of one client may "
-                   "reach different endpoints."});
-  if (const auto wish = source_ranges_wish(service); !wish.empty() && !can.source_ranges)
-    out.push_back({"LoadBalancerSourceRanges", "LoadBalancerSourceRangesNotSupported",
-                   wish + " is not supported; connections from everywhere are accepted."});
-  if (!spec.load_balancer_ip.empty() && !can.load_balancer_ip)
-    out.push_back({"LoadBalancerIP", "LoadBalancerIPNotSupported",
-                   "spec.loadBalancerIP " + spec.load_balancer_ip +
-                       " cannot be chosen; another address is used."});
-  if (spec.external_traffic_policy == TrafficPolicy::Local && !can.preserves_source_ip)
-    out.push_back({"ExternalTrafficPolicy", "ExternalTrafficPolicyNotSupported",
-                   "spec.externalTrafficPolicy Local is honoured for routing, but a proxy does not "
-                   "preserve the client's source IP."});
+void judge_affinity(const Case& about, Verdict& verdict, Findings& findings) {
+  if (about.service.spec.affinity == Affinity::None) return;
+  if (about.can.session_affinity) {
+    verdict.affinity = about.service.spec.affinity;
+    return;
+  }
+  findings.degradable.push_back(
+      {"SessionAffinity", "SessionAffinityNotSupported",
+       "spec.sessionAffinity ClientIP is not supported; connections of one client may reach "
+       "different endpoints."});
 }
 
-/// Moves to fatal what the Service requires, and adds the features nobody has heard of.
-void apply_requirements(const std::set<std::string>& required, Findings& findings) {
+/// Fail closed: what cannot be read, and a family without any range, admit nobody.
+void judge_ranges(const Case& about, Verdict& verdict, Findings& findings) {
+  const auto& ranges = about.wishes.ranges;
+  if (!ranges.given()) return;
+  if (!about.can.source_ranges) {
+    findings.degradable.push_back(
+        {"LoadBalancerSourceRanges", "LoadBalancerSourceRangesNotSupported",
+         ranges.field + " is not supported; connections from everywhere are accepted."});
+    return;
+  }
+  verdict.ranges = ranges;
+  for (const auto& entry : ranges.unreadable)
+    verdict.notes.push_back(
+        "Entry \"" + entry + "\" of " + ranges.field +
+        " is not an address range and admits nobody; write it as in 10.0.0.0/8.");
+  for (const auto family : verdict.families)
+    if (ranges.of(family).empty())
+      verdict.notes.push_back(ranges.field + " has no " + name_of(family) +
+                              " range: nobody is admitted over " + name_of(family) + ".");
+}
+
+/// A Service that was given another address keeps it: addresses do not move by themselves, not even
+/// to one that became free.
+bool keeps_another(const Case& about, const IpAddress& wanted) {
+  const auto& service = about.service;
+  const auto& conditions = service.status.conditions;
+  if (!was_ours(service) || !is_true(conditions, kServingCondition) ||
+      is_true(conditions, kProvisioningCondition))
+    return false;
+  const auto held = reported_addresses(service, wanted.family());
+  return !held.empty() && std::find(held.begin(), held.end(), wanted) == held.end() &&
+         service.annotations.at(kObservedAnnotation) == observed_hash(service, about.policy);
+}
+
+/// Why the Service cannot have that address; empty: it can.
+std::string why_not(const Case& about, const Verdict& verdict, const IpAddress& wanted) {
+  const auto family = wanted.family();
+  if (!about.can.load_balancer_ip) return "cannot be chosen";
+  if (std::find(verdict.families.begin(), verdict.families.end(), family) == verdict.families.end())
+    return std::string("is ") + name_of(family) + ", which this Service is not served on";
+  if (keeps_another(about, wanted)) return "is held by somebody else";
+  if (about.place.network == nullptr) return {};
+  const auto space = about.place.network->find(family);
+  return space == about.place.network->end() ? "" : why_not_usable(wanted, space->second);
+}
+
+void judge_addresses(const Case& about, Verdict& verdict, Findings& findings) {
+  const auto& chosen = about.wishes.addresses;
+  std::vector<std::string> problems;
+  for (const auto& entry : chosen.unreadable) problems.push_back(entry + " is not an IP address");
+  for (const auto& [family, address] : chosen.by_family) {
+    if (const auto why = why_not(about, verdict, address); why.empty())
+      verdict.addresses.emplace(family, address);
+    else
+      problems.push_back(chosen.field.at(family) + " " + address.text() + " " + why);
+  }
+  if (problems.empty()) return;
+  std::string what;
+  for (const auto& problem : problems) what += (what.empty() ? "" : "; ") + problem;
+  findings.degradable.push_back({"LoadBalancerIP", "LoadBalancerIPNotSupported",
+                                 what + "; another address is used until the Service is changed."});
+}
+
+void judge_traffic_policy(const Case& about, Findings& findings) {
+  if (about.service.spec.external_traffic_policy != TrafficPolicy::Local ||
+      about.can.preserves_source_ip)
+    return;
+  findings.degradable.push_back({"ExternalTrafficPolicy", "ExternalTrafficPolicyNotSupported",
+                                 "spec.externalTrafficPolicy Local is honoured for routing, but a "
+                                 "proxy does not preserve the "
+                                 "client's source IP."});
+}
+
+void judge_proxy_protocol(const Case& about, Verdict& verdict) {
+  verdict.proxy_protocol = about.wishes.proxy_protocol;
+  if (verdict.proxy_protocol == ProxyProtocol::None) return;
+  if (std::any_of(verdict.ports.begin(), verdict.ports.end(),
+                  [](const ServicePort& port) { return port.protocol != Protocol::Tcp; }))
+    verdict.notes.emplace_back(
+        "Annotation kindlb.dev/proxy-protocol is for TCP; the other ports go without.");
+}
+
+/// Moves to fatal what the Service requires.
+void refuse_features(const std::set<std::string>& required, Findings& findings) {
   auto& soft = findings.degradable;
   const auto split = std::stable_partition(soft.begin(), soft.end(), [&](const Reason& reason) {
     return !required.contains(reason.feature);
   });
   findings.fatal.insert(findings.fatal.end(), split, soft.end());
   soft.erase(split, soft.end());
+}
+
+/// A feature nobody has heard of cannot be had, whatever it may be.
+void refuse_unknown(const std::set<std::string>& required, Findings& findings) {
   for (const auto& name : required)
-    if (std::find(kKnownFeatures.begin(), kKnownFeatures.end(), name) == kKnownFeatures.end())
+    if (!is_known_feature(name))
       findings.fatal.push_back({name, "",
                                 "required load-balancer feature \"" + name +
                                     "\" is not known to kindlb; remove it from the required "
@@ -161,23 +200,12 @@ void apply_requirements(const std::set<std::string>& required, Findings& finding
 /// With --strict nothing is degraded but traffic policy Local, where the KEP demands the condition.
 void apply_strictness(const Policy& policy, Findings& findings) {
   if (!policy.strict) return;
-  apply_requirements(
-      {"IPFamilies", "Ports", "SessionAffinity", "LoadBalancerIP", "LoadBalancerSourceRanges"},
-      findings);
+  std::set<std::string> all(kKnownFeatures.begin(), kKnownFeatures.end());
+  all.erase("ExternalTrafficPolicy");
+  refuse_features(all, findings);
 }
 
-}  // namespace
-
-Verdict judge(const Service& service, const Policy& policy, const Surroundings& surroundings) {
-  Verdict verdict;
-  Findings findings;
-  judge_families(service, policy, surroundings, verdict, findings);
-  judge_ports(service, policy, verdict, findings);
-  judge_node_ports(service, surroundings, findings);
-  judge_wishes(service, policy, findings);
-  apply_requirements(required_features(service), findings);
-  apply_strictness(policy, findings);
-
+void sum_up(Findings& findings, Verdict& verdict) {
   if (!findings.fatal.empty()) {
     verdict.outcome = Outcome::Refuse;
     verdict.reasons = std::move(findings.fatal);
@@ -185,6 +213,27 @@ Verdict judge(const Service& service, const Policy& policy, const Surroundings& 
     verdict.outcome = Outcome::Degrade;
     verdict.reasons = std::move(findings.degradable);
   }
+}
+
+}  // namespace
+
+Verdict judge(const Service& service, const Wishes& wishes, const Policy& policy,
+              const Surroundings& surroundings) {
+  const Case about{service, wishes, policy, surroundings, capabilities_for(wishes, policy)};
+  Verdict verdict;
+  Findings findings;
+  judge_families(about, verdict, findings);
+  judge_ports(service, about.can, verdict, findings);
+  judge_node_ports(about, findings);
+  judge_affinity(about, verdict, findings);
+  judge_ranges(about, verdict, findings);
+  judge_addresses(about, verdict, findings);
+  judge_traffic_policy(about, findings);
+  judge_proxy_protocol(about, verdict);
+  refuse_features(wishes.required, findings);
+  refuse_unknown(wishes.required, findings);
+  apply_strictness(policy, findings);
+  sum_up(findings, verdict);
   return verdict;
 }
 

@@ -217,9 +217,12 @@ TEST_CASE("Degraded is True with its reasons while serving, else absent") {
     bool want;
   };
   const Case cases[] = {
-      {"serving", Stage::Serving, true},           {"updating", Stage::Updating, true},
-      {"update failing", Stage::FailingOld, true}, {"refused", Stage::Refused, false},
-      {"working", Stage::Working, false},          {"failing", Stage::Failing, false},
+      {"serving", Stage::Serving, true},
+      {"updating", Stage::Updating, false},
+      {"update failing", Stage::FailingOld, false},
+      {"refused", Stage::Refused, false},
+      {"working", Stage::Working, false},
+      {"failing", Stage::Failing, false},
       {"given up", Stage::GivenUp, false},
   };
   for (const auto& c : cases) {
@@ -234,6 +237,22 @@ TEST_CASE("Degraded is True with its reasons while serving, else absent") {
       CHECK(degraded->message == "No affinity.");
     }
   }
+}
+
+TEST_CASE("until an update takes effect Degraded stays as it was") {
+  auto service = serving();
+  service.status.conditions.push_back(
+      {kDegradedCondition, ConditionStatus::True, "PortsNotSupported", "No SCTP.", at(50)});
+  for (const auto stage : {Stage::Updating, Stage::FailingOld}) {
+    auto stands = standing(stage);
+    stands.degraded = one_degradation();
+    const auto write = written(service, stands, at(200), kOtherHash);
+    const auto* degraded = find_condition(write.conditions, kDegradedCondition);
+    REQUIRE(degraded != nullptr);
+    CHECK(*degraded == service.status.conditions.back());
+  }
+  CHECK(find_condition(written(service, standing(Stage::Serving), at(200), kOtherHash).conditions,
+                       kDegradedCondition) == nullptr);
 }
 
 TEST_CASE("Degraded for several reasons says Multiple and all of them") {

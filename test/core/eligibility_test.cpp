@@ -172,12 +172,12 @@ TEST_CASE("each load-balancer-related field changes the observed hash") {
          s.annotations["service.beta.kubernetes.io/load-balancer-source-ranges"] = "10.0.0.0/8";
        }},
   };
-  std::set<std::string> seen = {observed_hash(a_full_service())};
+  std::set<std::string> seen = {observed_hash(a_full_service(), Policy{})};
   for (const auto& c : cases) {
     CAPTURE(c.name);
     auto service = a_full_service();
     c.edit(service);
-    CHECK(seen.insert(observed_hash(service)).second);
+    CHECK(seen.insert(observed_hash(service, Policy{})).second);
   }
 }
 
@@ -201,14 +201,14 @@ TEST_CASE("nothing else changes the observed hash") {
     SUBCASE(c.name) {
       auto service = a_full_service();
       c.edit(service);
-      CHECK(observed_hash(service) == observed_hash(a_full_service()));
+      CHECK(observed_hash(service, Policy{}) == observed_hash(a_full_service(), Policy{}));
     }
   }
 }
 
 TEST_CASE("the observed hash is an annotation value that survives a restart") {
-  const auto hash = observed_hash(a_full_service());
+  const auto hash = observed_hash(a_full_service(), Policy{});
   CHECK(hash.size() == 16);
   CHECK(hash.find_first_not_of("0123456789abcdef") == std::string::npos);
-  CHECK(hash == observed_hash(a_full_service()));
+  CHECK(hash == observed_hash(a_full_service(), Policy{}));
 }

@@ -150,7 +150,7 @@ TEST_CASE("direct blocked: auto goes through node ports, probed as before") {
   life.proxy.reach = Reach::Unknown;
   const auto plan = life.step();
   REQUIRE(plan.apply.has_value());
-  CHECK_FALSE(plan.direct);
+  CHECK_FALSE(plan.may_fall_back);
   CHECK_FALSE(plan.apply->direct);
   CHECK(plan.revision.through_node_ports());
   CHECK(plan.apply->routes.empty());
@@ -167,7 +167,7 @@ TEST_CASE("direct blocked: auto goes through node ports, probed as before") {
   }
   SUBCASE("without node ports there is no other way") {
     life.service.spec.ports[0].node_port = 0;
-    CHECK(life.plan().direct);
+    CHECK(life.plan().may_fall_back);
   }
 }
 

@@ -95,12 +95,12 @@ TEST_CASE("what is asked of the proxy") {
 
 TEST_CASE("what cannot be kept is not half done: affinity that is degraded is not configured") {
   Life degraded(a_service().with_port(80).with_affinity());
+  degraded.policy.capabilities.session_affinity = false;
   degraded.step();
   degraded.proxy_claimed();
   CHECK(degraded.step().apply->backends[0].affinity == Affinity::None);
 
   Life able(a_service().with_port(80).with_affinity());
-  able.policy.capabilities.session_affinity = true;
   able.step();
   able.proxy_claimed();
   CHECK(able.step().apply->backends[0].affinity == Affinity::ClientIp);

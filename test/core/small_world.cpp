@@ -13,6 +13,7 @@ bool is_refused(const Service& service) {
 }
 
 SmallWorld::SmallWorld(std::uint64_t seed) : dice_(seed) {
+  policy_.capabilities = modest();
   policy_.datapath = dice_.one_in(3) ? Datapath::NodePort : Datapath::Auto;
   nodes_["a"] = a_node("a", "172.18.0.2");
   nodes_["b"] = a_node("b", "172.18.0.3");

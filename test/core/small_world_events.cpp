@@ -189,7 +189,8 @@ void SmallWorld::check_plan(const Subject& subject, const Plan& plan) {
   }
   const auto observed = service.annotations.find(kObservedAnnotation);
   const bool announced = observed != service.annotations.end() &&
-                         observed->second == observed_hash(service) && has_finalizer(service);
+                         observed->second == observed_hash(service, policy_) &&
+                         has_finalizer(service);
   expect(announced || (!plan.claim && !plan.apply), "nothing is begun before the write for it");
   const auto reported = reported_addresses(service, IpFamily::V4);
   expect(reported.empty() || plan.addresses == std::vector{reported[0]},
@@ -271,7 +272,7 @@ void SmallWorld::check_served(const Subject& subject) {
   const auto& conditions = service.status.conditions;
   expect(is_true(conditions, kServingCondition) && !is_true(conditions, kProvisioningCondition),
          "who can be served is served in the end");
-  expect(service.annotations.at(kObservedAnnotation) == observed_hash(service),
+  expect(service.annotations.at(kObservedAnnotation) == observed_hash(service, policy_),
          "what was acted on last is remembered");
   const bool degraded = is_true(conditions, kDegradedCondition);
   expect(degraded == (service.spec.affinity == Affinity::ClientIp ||

@@ -12,13 +12,14 @@
 
 using namespace kindlb::core;
 using kindlb::test::a_service;
+using kindlb::test::modest;
 using kindlb::test::ServiceBuilder;
 
 namespace {
 
 constexpr const char* kRequiredAnnotation = "kindlb.dev/required-load-balancer-features";
 
-Verdict judged(const Service& service, Policy policy = {}) {
+Verdict judged(const Service& service, const Policy& policy = {.capabilities = modest()}) {
   return judge(service, policy, {.families = {IpFamily::V4, IpFamily::V6}});
 }
 
@@ -106,7 +107,7 @@ TEST_CASE("a required feature nobody has heard of is refused and named") {
     for (const auto& service :
          {web().requiring("TrafficDistribution").build(),
           web().annotated(kRequiredAnnotation, "Ports, TrafficDistribution").build()}) {
-      const auto verdict = judged(service, {.strict = strict});
+      const auto verdict = judged(service, {.strict = strict, .capabilities = modest()});
       CHECK(verdict.outcome == Outcome::Refuse);
       CHECK(verdict.reasons.size() == 1);
       CHECK(mentions(summary_message(verdict.reasons), "\"TrafficDistribution\""));
@@ -238,7 +239,7 @@ TEST_CASE("the truth table keeps its promises") {
         if ((wishes & 32U) != 0) service.with_source_range("10.0.0.0/8");
         for (unsigned i = 0; i < 6; ++i)
           if ((required >> i & 1U) != 0) service.requiring(kFeatures[i]);
-        const auto verdict = judged(service, {.strict = strict});
+        const auto verdict = judged(service, {.strict = strict, .capabilities = modest()});
         const bool refused = (wishes & (required | (strict ? 47U : 0U))) != 0;
         const auto want = refused       ? Outcome::Refuse
                           : wishes != 0 ? Outcome::Degrade

@@ -12,21 +12,13 @@
 
 using namespace kindlb::core;
 using kindlb::test::a_service;
+using kindlb::test::modest;
 using kindlb::test::ServiceBuilder;
 
 namespace {
 
 constexpr const char* kRequiredAnnotation = "kindlb.dev/required-load-balancer-features";
 constexpr const char* kRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
-
-/// Nothing but TCP over IPv4.
-Capabilities modest() {
-  Capabilities out;
-  out.protocols = {Protocol::Tcp};
-  out.families = {IpFamily::V4};
-  out.session_affinity = out.source_ranges = out.load_balancer_ip = out.preserves_source_ip = false;
-  return out;
-}
 
 Capabilities everything() {
   Capabilities out;
@@ -37,7 +29,7 @@ Capabilities everything() {
 }
 
 Surroundings dual_stack() {
-  return {.families = {IpFamily::V4, IpFamily::V6}, .direct_path = true};
+  return {.families = {IpFamily::V4, IpFamily::V6}};
 }
 
 Verdict judged(const Service& service, const Capabilities& can = modest(), bool strict = false) {
@@ -172,8 +164,8 @@ TEST_CASE("what can only be refused") {
     ServiceBuilder asks;
     Surroundings place;
     const char* field;
+    Datapath datapath = Datapath::Auto;
   };
-  const Surroundings no_direct{.families = {IpFamily::V4, IpFamily::V6}, .direct_path = false};
   const Case cases[] = {
       {"only unsupported families", web().with_families({IpFamily::V6}), dual_stack(),
        "spec.ipFamilies"},
@@ -183,14 +175,14 @@ TEST_CASE("what can only be refused") {
       {"several unsupported protocols",
        a_service().with_port(9, Protocol::Sctp).with_port(53, Protocol::Udp), dual_stack(),
        "SCTP/9, UDP/53"},
-      {"no node ports and no direct path", web().without_node_ports(), no_direct,
-       "spec.allocateLoadBalancerNodePorts"},
+      {"no node ports and no direct path", web().without_node_ports(), dual_stack(),
+       "spec.allocateLoadBalancerNodePorts", Datapath::NodePort},
   };
   for (const auto& c : cases) {
     for (const bool strict : {false, true}) {
       CAPTURE(c.name);
       CAPTURE(strict);
-      const Policy policy{.strict = strict, .capabilities = modest()};
+      const Policy policy{.strict = strict, .datapath = c.datapath, .capabilities = modest()};
       const auto verdict = judge(c.asks, policy, c.place);
       CHECK(verdict.outcome == Outcome::Refuse);
       CHECK(mentions(summary_message(verdict.reasons), c.field));
@@ -201,15 +193,13 @@ TEST_CASE("what can only be refused") {
 TEST_CASE("node ports kept from before do not make up for refusing them") {
   auto service = web().build();
   service.spec.allocate_node_ports = false;
-  const Surroundings no_direct{.families = {IpFamily::V4}, .direct_path = false};
-  CHECK(judge(service, {}, no_direct).outcome == Outcome::Refuse);
+  CHECK(judge(service, {.datapath = Datapath::NodePort}, dual_stack()).outcome == Outcome::Refuse);
   CHECK(judge(service, {}, dual_stack()).outcome == Outcome::Serve);
 }
 
 TEST_CASE("no node ports are fine with a direct path, and with node ports without one") {
-  const Surroundings no_direct{.families = {IpFamily::V4}, .direct_path = false};
   CHECK(judge(web().without_node_ports(), {}, dual_stack()).outcome == Outcome::Serve);
-  CHECK(judge(web(), {}, no_direct).outcome == Outcome::Serve);
+  CHECK(judge(web(), {.datapath = Datapath::NodePort}, dual_stack()).outcome == Outcome::Serve);
 }
 
 TEST_CASE("a refusal for want of a family says which one there is") {

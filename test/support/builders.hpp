@@ -6,6 +6,7 @@
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/core/plan.hpp"
+#include "kindlb/core/policy.hpp"
 #include "kindlb/core/service.hpp"
 
 #include <algorithm>
@@ -17,6 +18,15 @@
 #include <vector>
 
 namespace kindlb::test {
+
+/// A provider that does nothing but TCP over IPv4.
+inline core::Capabilities modest() {
+  core::Capabilities out;
+  out.protocols = {core::Protocol::Tcp};
+  out.families = {core::IpFamily::V4};
+  out.session_affinity = out.source_ranges = out.load_balancer_ip = out.preserves_source_ip = false;
+  return out;
+}
 
 inline core::IpAddress ip(const std::string& text) {
   return core::IpAddress::parse(text).value();

@@ -69,6 +69,7 @@ class Reconciler {
     bool releasing = false;
     std::string released;  ///< the resourceVersion that was let go: nothing more to do with it
     std::vector<core::IpAddress> reserved;
+    core::Told told;
     std::optional<core::Trouble> trouble;
     unsigned failures = 0;
     bool retry_planned = false;
@@ -100,6 +101,7 @@ class Reconciler {
   void carry_out(Cluster& cluster, const core::Service& service, Record& record, core::Plan plan);
   void look_after_failures(const core::Service& service, Record& record, const core::Plan& plan,
                            const core::ProxyView& proxy);
+  bool give_up_addresses(const core::Service& service, Record& record);
   void plan_again(const core::ServiceKey& key, Record& record, std::chrono::milliseconds delay);
   void retry_later(const core::Service& service, Record& record);
   void write(Cluster& cluster, const core::Service& service, core::Plan plan);

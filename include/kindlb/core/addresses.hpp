@@ -17,6 +17,7 @@ namespace kindlb::core {
 struct AddressSpace {
   Cidr subnet;
   std::set<IpAddress> taken;
+  std::vector<AddressRange> pools;  ///< new addresses come from here; empty: from all of the subnet
 
   bool operator==(const AddressSpace&) const = default;
 };
@@ -24,13 +25,19 @@ struct AddressSpace {
 /// Inside the subnet, neither its first nor its last address, and held by nobody else.
 bool is_usable(const IpAddress& address, const AddressSpace& space);
 
-/// The highest usable address.
+/// Why it is not, for people; empty when it is.
+std::string why_not_usable(const IpAddress& address, const AddressSpace& space);
+
+/// The highest usable address of the pools.
 std::optional<IpAddress> highest_free(const AddressSpace& space);
 
 /// Keeps the first usable one of `preferred` (what status says, what the proxy holds, what was
 /// reserved a moment ago), else allocates.
 std::optional<IpAddress> choose_address(const AddressSpace& space,
                                         const std::vector<IpAddress>& preferred);
+
+/// "172.18.0.0/16", or the pools in it.
+std::string where_from(const AddressSpace& space);
 
 /// The addresses of that family in a Service's status, in order.
 std::vector<IpAddress> reported_addresses(const Service& service, IpFamily family);

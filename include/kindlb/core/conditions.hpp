@@ -28,6 +28,7 @@ struct Standing {
   std::string message;           ///< for people: of Serving when not serving, else of Provisioning
   std::vector<Ingress> ingress;  ///< what is true now; only used where the stage fills it
   std::vector<Reason> degraded;  ///< reported with Serving
+  bool unchanged = false;        ///< Serving: the very same was served all the time
 };
 
 /// The write that makes the Service's status say `standing`, or nothing if it says so already.

@@ -25,7 +25,7 @@ bool has_finalizer(const Service& service);
 
 /// Hash of the load-balancer-related fields and of the kindlb.dev/ annotations: the value of
 /// kindlb.dev/observed once acted on. Services have no generation; this answers "has anything
-/// changed since?", also across a restart.
-std::string observed_hash(const Service& service);
+/// changed since?", also across a restart. The policy may make another annotation matter.
+std::string observed_hash(const Service& service, const Policy& policy);
 
 }  // namespace kindlb::core

@@ -54,4 +54,18 @@ struct Cidr {
   auto operator<=>(const Cidr&) const = default;
 };
 
+/// All addresses from `first` to `last`, both of one family.
+struct AddressRange {
+  IpAddress first;
+  IpAddress last;
+
+  /// "172.18.200.1-172.18.200.9", "172.18.200.0/24" or a single address.
+  static std::optional<AddressRange> parse(std::string_view text);
+  IpFamily family() const { return first.family(); }
+  bool contains(const IpAddress& address) const;
+  std::string text() const;
+
+  auto operator<=>(const AddressRange&) const = default;
+};
+
 }  // namespace kindlb::core

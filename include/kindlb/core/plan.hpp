@@ -61,6 +61,13 @@ struct Trouble {
   bool operator==(const Trouble&) const = default;
 };
 
+/// What was last reported as served: to tell new semantics from former ones that came back.
+struct Told {
+  std::string hash;
+  std::string shape;
+  bool operator==(const Told&) const = default;
+};
+
 struct ServiceWorld {
   const Service* service = nullptr;
   Slices slices;
@@ -69,6 +76,7 @@ struct ServiceWorld {
   std::map<IpFamily, AddressSpace> network;
   std::vector<IpAddress> reserved;  ///< chosen a moment ago, not yet in status
   ProxyView proxy;
+  Told told;  ///< empty after a restart
   std::optional<Trouble> trouble;
   bool direct_blocked = false;       ///< the direct path was tried and did not get through
   std::chrono::milliseconds age{0};  ///< since this kindlb first saw the Service like this
@@ -86,8 +94,9 @@ struct Plan {
   std::vector<Cidr> prepare;         ///< to be checked for duplicates ahead of the apply
   std::optional<ProxyConfig> apply;  ///< to be sent to its proxy
   Revision revision;                 ///< of `apply`
+  Told told;                         ///< set when everything is as asked
   std::vector<Probe> probes;         ///< to be tried with it
-  bool direct = true;                ///< which path the probes take
+  bool may_fall_back = false;        ///< the probes go to pods; node ports are the other way
   bool remove_proxy = false;
   Teardown teardown = Teardown::None;              ///< once no proxy is left
   std::optional<std::chrono::milliseconds> again;  ///< plan again after this, without an event

@@ -24,15 +24,17 @@ enum class MixedProtocols {
 /// What a provider can do (behaviour: "Refuse, degrade, or serve"). The defaults are what our data
 /// path really does today; `--profile` replaces them.
 struct Capabilities {
-  std::set<Protocol> protocols = {Protocol::Tcp};
+  std::set<Protocol> protocols = {Protocol::Tcp, Protocol::Udp};
   MixedProtocols mixed_protocols = MixedProtocols::Any;
   /// Set: several protocols only where the Service carries this annotation with the value "true".
   std::string mixed_protocols_annotation;
-  std::set<IpFamily> families = {IpFamily::V4};
-  bool direct_path = true;  ///< false: only through node ports
-  bool session_affinity = false;
-  bool source_ranges = false;
-  bool load_balancer_ip = false;
+  std::set<IpFamily> families = {IpFamily::V4, IpFamily::V6};
+  bool dual_stack = true;     ///< false: one family per Service
+  bool several_ports = true;  ///< false: only the first port
+  bool direct_path = true;    ///< false: only through node ports
+  bool session_affinity = true;
+  bool source_ranges = true;
+  bool load_balancer_ip = true;
   bool preserves_source_ip = false;  ///< a proxy never does
 
   bool operator==(const Capabilities&) const = default;
@@ -43,6 +45,8 @@ struct Policy {
   bool require_class = false;  ///< leave Services without a class to others
   bool strict = false;         ///< refuse what would be degraded (but for traffic policy Local)
   Datapath datapath = Datapath::Auto;
+  std::vector<AddressRange> ip_ranges;  ///< new addresses come from these; a family without any:
+                                        ///< from the whole docker network
   Capabilities capabilities;
 };
 

@@ -3,9 +3,12 @@
 // what the provider can do, and what the network offers. Total: every port, family and feature of
 // the Service ends up accepted or in a named reason.
 
+#include "kindlb/core/addresses.hpp"
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/service.hpp"
+#include "kindlb/core/wishes.hpp"
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,21 +30,31 @@ enum class Outcome { Serve, Degrade, Refuse };
 struct Verdict {
   Outcome outcome = Outcome::Serve;
   std::vector<Reason> reasons;
-  std::vector<ServicePort> ports;       ///< those that will be open, in the Service's order
-  std::vector<IpFamily> families;       ///< those that get an address, in the Service's order
-  std::vector<PortStatus> port_status;  ///< one per Service port; `error` set for closed ones
+  std::vector<ServicePort> ports;           ///< those that will be open, in the Service's order
+  std::vector<IpFamily> families;           ///< those that get an address, in the Service's order
+  std::vector<PortStatus> port_status;      ///< one per Service port; `error` set for closed ones
+  std::map<IpFamily, IpAddress> addresses;  ///< asked for and to be had
+  Affinity affinity = Affinity::None;
+  SourceRanges ranges;
+  ProxyProtocol proxy_protocol = ProxyProtocol::None;
+  std::vector<std::string> notes;  ///< served as asked, but people may not have meant it
 
   bool operator==(const Verdict&) const = default;
 };
 
-/// What the place offers: which families the docker network has, and whether pods can be reached
-/// without node ports.
+/// What the place offers: which families the docker network has, and who holds which address.
 struct Surroundings {
   std::set<IpFamily> families = {IpFamily::V4};
-  bool direct_path = true;
+  /// Null: not known, and nothing is refused for want of it.
+  const std::map<IpFamily, AddressSpace>* network = nullptr;
 };
 
-Verdict judge(const Service& service, const Policy& policy, const Surroundings& surroundings);
+Verdict judge(const Service& service, const Wishes& wishes, const Policy& policy,
+              const Surroundings& surroundings);
+inline Verdict judge(const Service& service, const Policy& policy,
+                     const Surroundings& surroundings) {
+  return judge(service, wishes_of(service), policy, surroundings);
+}
 
 /// "PortsNotSupported", or "Multiple" when there are several.
 std::string summary_reason(const std::vector<Reason>& reasons);

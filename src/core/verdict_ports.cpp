@@ -1,0 +1,85 @@
+#include "core/findings.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace kindlb::core {
+
+namespace {
+
+/// KEP-1435's format for values of a provider's own.
+constexpr const char* kPortError = "kindlb.dev/PortsNotSupported";
+
+enum class Closed { No, Protocol, OnePort, OneProtocol, SameNumber };
+
+MixedProtocols mixing_for(const Service& service, const Capabilities& can) {
+  if (can.mixed_protocols_annotation.empty()) return can.mixed_protocols;
+  const auto found = service.annotations.find(can.mixed_protocols_annotation);
+  const bool asked = found != service.annotations.end() && trimmed(found->second) == "true";
+  return asked ? can.mixed_protocols : MixedProtocols::None;
+}
+
+/// `open`: those before it that will be.
+Closed why_closed(const ServicePort& port, const std::vector<ServicePort>& open,
+                  const Capabilities& can, MixedProtocols mixing) {
+  if (!can.protocols.contains(port.protocol)) return Closed::Protocol;
+  if (open.empty()) return Closed::No;
+  if (!can.several_ports) return Closed::OnePort;
+  if (mixing == MixedProtocols::None && open.front().protocol != port.protocol)
+    return Closed::OneProtocol;
+  const bool number_used = std::any_of(open.begin(), open.end(), [&](const ServicePort& other) {
+    return other.port == port.port && other.protocol != port.protocol;
+  });
+  return mixing == MixedProtocols::DistinctPorts && number_used ? Closed::SameNumber : Closed::No;
+}
+
+std::string explained(Closed why, const std::vector<std::string>& ports, const Verdict& verdict,
+                      const Capabilities& can) {
+  const auto names = joined(ports);
+  switch (why) {
+    case Closed::No:
+      break;
+    case Closed::Protocol:
+      return "the protocol of " + names + " is not supported";
+    case Closed::OnePort:
+      return "only one port is supported, which leaves out " + names;
+    case Closed::OneProtocol:
+      return std::string("protocols cannot be mixed: beside ") +
+             name_of(verdict.ports.front().protocol) + " there is no place for " + names +
+             (can.mixed_protocols_annotation.empty()
+                  ? ", which needs a Service of its own"
+                  : "; the annotation " + can.mixed_protocols_annotation + ": \"true\" allows it");
+    case Closed::SameNumber:
+      return "a port number cannot be used by two protocols, which leaves out " + names;
+  }
+  return {};
+}
+
+}  // namespace
+
+void judge_ports(const Service& service, const Capabilities& can, Verdict& verdict,
+                 Findings& findings) {
+  const auto mixing = mixing_for(service, can);
+  std::map<Closed, std::vector<std::string>> closed;
+  for (const auto& port : service.spec.ports) {
+    const auto why = why_closed(port, verdict.ports, can, mixing);
+    if (why == Closed::No)
+      verdict.ports.push_back(port);
+    else
+      closed[why].push_back(std::string(name_of(port.protocol)) + "/" + std::to_string(port.port));
+    verdict.port_status.push_back({port.port, port.protocol, why == Closed::No ? "" : kPortError});
+  }
+  if (closed.empty()) return;
+  std::string what;
+  for (const auto& [why, ports] : closed)
+    what += (what.empty() ? "" : "; ") + explained(why, ports, verdict, can);
+  if (verdict.ports.empty())
+    findings.fatal.push_back(
+        {"Ports", "PortsNotSupported", what + "; no port of spec.ports could be opened."});
+  else
+    findings.degradable.push_back(
+        {"Ports", "PortsNotSupported", what + "; the other ports are served."});
+}
+
+}  // namespace kindlb::core
