@@ -10,6 +10,8 @@ using proxy::RejectStage;
 
 namespace {
 constexpr std::chrono::seconds kJobLimit{10};
+/// How often routes that are only kept for open connections are looked at again.
+constexpr std::chrono::seconds kLingerCheck{2};
 constexpr std::chrono::milliseconds kLongestProbe{60'000};
 }  // namespace
 
@@ -125,7 +127,9 @@ NetworkWish Agent::network_wish() const {
 
 void Agent::sync_network() {
   const auto wish = network_wish();
-  network_.remove_unwanted(wish);
+  loop_.cancel(linger_);
+  if (network_.remove_unwanted(wish))
+    linger_ = loop_.after(kLingerCheck, [this] { sync_network(); });
   if (const auto added = network_.add_addresses(wish); !added) log(added.error().text());
   if (const auto added = network_.add_routes(wish); !added) log(added.error().text());
   network_.announce();

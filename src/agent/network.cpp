@@ -1,6 +1,7 @@
 #include "kindlb/agent/network.hpp"
 
 #include "agent/socket_address.hpp"
+#include "kindlb/agent/connections.hpp"
 
 #include <linux/netlink.h>
 #include <sys/socket.h>
@@ -128,9 +129,16 @@ core::Result<void> Network::add_routes(const NetworkWish& wish) {
   return {};
 }
 
-void Network::remove_unwanted(const NetworkWish& wish) {
+bool Network::remove_unwanted(const NetworkWish& wish) {
+  bool kept = false;
+  std::optional<std::set<core::IpAddress>> connected;
   std::erase_if(routes_, [&](const auto& entry) {
     if (wish.routes.contains(entry.first)) return false;
+    if (!connected) connected = connected_peers();
+    if (connected->contains(entry.first.address)) {
+      kept = true;
+      return false;
+    }
     (void)request(netlink::remove_route({entry.first, entry.second}), "remove route");
     return true;
   });
@@ -139,6 +147,7 @@ void Network::remove_unwanted(const NetworkWish& wish) {
     (void)request(netlink::remove_address(entry.second, entry.first), "remove address");
     return true;
   });
+  return kept;
 }
 
 core::Result<void> Network::solicit(const core::IpAddress& address) {

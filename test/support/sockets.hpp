@@ -20,7 +20,7 @@ class Socket {
   explicit Socket(int fd) : fd_(fd) {}
   ~Socket();
   Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
+  Socket& operator=(Socket other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }

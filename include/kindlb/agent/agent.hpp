@@ -135,6 +135,7 @@ class Agent {
   std::optional<Transaction> transaction_;
   std::uint64_t last_job_ = 0;
   std::size_t unchecked_ = 0;  ///< stored units whose addresses are still being looked for
+  Loop::TimerId linger_ = 0;   ///< looks again at routes that outlive their wish
   bool stopping_ = false;
 };
 

@@ -36,8 +36,9 @@ class Network {
   /// neighbour table (connections then look their peers up again), so it is done once for many.
   /// False: there was nothing to announce.
   bool announce();
-  /// Removes what we added and nobody wants any more.
-  void remove_unwanted(const NetworkWish& wish);
+  /// Removes what we added and nobody wants any more, except routes to hosts that connections still
+  /// go to: an endpoint that leaves gracefully ends them itself. True: such a route was kept.
+  bool remove_unwanted(const NetworkWish& wish);
 
   /// Makes the kernel ask who has the address. Forgets a former answer first.
   core::Result<void> solicit(const core::IpAddress& address);
