@@ -29,7 +29,7 @@ json fill_string(const json& text, const Values& values) {
 
 json load_template(std::string_view name) {
   const auto files = embedded_templates();
-  const auto file = std::ranges::find(files, name, &EmbeddedFile::name);
+  const auto file = std::ranges::find(files, name, &core::EmbeddedFile::name);
   KINDLB_ASSERT(file != files.end());
   auto parsed = json::parse(file->text, nullptr, false, true);
   KINDLB_ASSERT(!parsed.is_discarded());
