@@ -10,13 +10,14 @@ violations=0
 allowed() { # allowed MODULE
   case $1 in
     core) ;;
-    http) echo core ;;
-    docker | kube) echo core http ;;
+    http | yaml) echo core ;;
+    docker) echo core http ;;
+    kube) echo core http yaml ;;
     envoy) echo core ;;
     proxy) echo core docker envoy http/client.hpp ;;
     agent) echo core proxy/protocol.hpp ;;
     controller) echo core http docker kube envoy proxy ;;
-    app) echo core http docker kube envoy proxy controller ;;
+    app) echo core yaml http docker kube envoy proxy controller ;;
     *) return 1 ;;
   esac
 }

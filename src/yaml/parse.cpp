@@ -1,0 +1,215 @@
+#include "kindlb/yaml/node.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace kindlb::yaml {
+
+namespace {
+
+/// Of one file, copies made for aliases included: far beyond any real manifest.
+constexpr std::size_t kMaxNodes = 4'000'000;
+constexpr std::size_t kMaxDepth = 256;
+
+Place place_of(const YAML::Mark& mark) {
+  return {mark.line + 1, mark.column + 1};
+}
+
+/// The library's own way to stop a parse half-way; it ends in parse().
+[[noreturn]] void stop(const YAML::Mark& mark, const std::string& what) {
+  throw YAML::ParserException(mark, what);
+}
+
+std::size_t count(const Node& node) {
+  std::size_t sum = 1;
+  for (const auto& item : node.items) sum += count(item);
+  return sum;
+}
+
+/// What an explicit tag leaves undecided: "?" is an unquoted scalar, "!" a quoted one.
+bool is_plain(const std::string& tag) {
+  constexpr std::string_view kStandard = "tag:yaml.org,2002:";
+  if (tag == "?") return true;
+  return tag.starts_with(kStandard) && tag.substr(kStandard.size()) != "str";
+}
+
+/// Turns events into a tree.
+class Builder final : public YAML::EventHandler {
+ public:
+  explicit Builder(std::vector<Node>& documents) : documents_(documents) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    anchors_.clear();
+    started_ = place_of(mark);
+    root_.reset();
+  }
+  void OnDocumentEnd() override {
+    documents_.push_back(root_ ? std::move(*root_) : Node{.place = started_});
+  }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(mark, {.place = place_of(mark)}, anchor, 0);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) stop(mark, "an alias of something that is not complete yet");
+    const auto& [node, height, size] = found->second;
+    if (open_.size() + height > kMaxDepth) stop(mark, "nested too deeply");
+    spend(mark, size);
+    add(mark, node, 0, height);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    add(mark,
+        {.kind = Kind::Scalar, .place = place_of(mark), .text = value, .plain = is_plain(tag)},
+        anchor, 0);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, Kind::List, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, Kind::Map, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    Node node;
+    YAML::Mark mark;
+    YAML::anchor_t anchor = 0;
+    std::size_t height = 1;
+    std::optional<Key> key;  ///< waits for its value
+  };
+  struct Anchored {
+    Node node;
+    std::size_t height = 0;
+    std::size_t size = 0;
+  };
+
+  void spend(const YAML::Mark& mark, std::size_t nodes) {
+    nodes_ += nodes;
+    if (nodes_ > kMaxNodes) stop(mark, "the file holds too much");
+  }
+
+  void open(const YAML::Mark& mark, Kind kind, YAML::anchor_t anchor) {
+    if (open_.size() >= kMaxDepth) stop(mark, "nested too deeply");
+    if (!open_.empty() && open_.back().node.kind == Kind::Map && !open_.back().key)
+      stop(mark, "a key must be a word, not a " + std::string(kind == Kind::Map ? "map" : "list"));
+    open_.push_back({.node = {.kind = kind, .place = place_of(mark)},
+                     .mark = mark,
+                     .anchor = anchor,
+                     .height = 1,
+                     .key = {}});
+  }
+
+  void close() {
+    auto done = std::move(open_.back());
+    open_.pop_back();
+    if (done.node.kind == Kind::Map) {
+      merge(done);
+      refuse_duplicates(done);
+    }
+    add(done.mark, std::move(done.node), done.anchor, done.height);
+  }
+
+  void add(const YAML::Mark& mark, Node node, YAML::anchor_t anchor, std::size_t height) {
+    spend(mark, 1);
+    if (anchor != 0) anchors_[anchor] = {node, height, count(node)};
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    auto& parent = open_.back();
+    parent.height = std::max(parent.height, height + 1);
+    if (parent.node.kind == Kind::Map && !parent.key) {
+      if (node.kind == Kind::Map || node.kind == Kind::List) stop(mark, "a key must be a word");
+      parent.key = Key{std::move(node.text), place_of(mark)};
+      return;
+    }
+    if (parent.node.kind == Kind::Map) {
+      parent.node.keys.push_back(std::move(*parent.key));
+      parent.key.reset();
+    }
+    parent.node.items.push_back(std::move(node));
+  }
+
+  /// `<<: *other` brings in the fields of the other map that are not given here.
+  static void merge(Open& done) {
+    auto& [kind, place, text, plain, keys, items] = done.node;
+    const auto found = std::ranges::find(keys, "<<", &Key::text);
+    if (found == keys.end()) return;
+    const auto index = found - keys.begin();
+    const auto source = std::move(items[static_cast<std::size_t>(index)]);
+    items.erase(items.begin() + index);
+    keys.erase(found);
+    if (source.kind == Kind::Map) bring_in(done.node, source);
+    if (source.kind == Kind::List)
+      for (const auto& one : source.items) bring_in(done.node, one);
+  }
+
+  static void bring_in(Node& into, const Node& from) {
+    for (std::size_t i = 0; i < from.keys.size(); ++i) {
+      if (into.find(from.keys[i].text) != nullptr) continue;
+      into.keys.push_back(from.keys[i]);
+      into.items.push_back(from.items[i]);
+    }
+  }
+
+  static void refuse_duplicates(const Open& done) {
+    std::vector<const Key*> sorted;
+    for (const auto& key : done.node.keys) sorted.push_back(&key);
+    std::ranges::stable_sort(sorted, {}, [](const Key* key) { return key->text; });
+    const auto twice = std::ranges::adjacent_find(
+        sorted, {}, [](const Key* key) -> const std::string& { return key->text; });
+    if (twice == sorted.end()) return;
+    auto mark = done.mark;
+    const auto& again = (*std::next(twice))->place;
+    mark.line = again.line - 1;
+    mark.column = again.column - 1;
+    stop(mark, "'" + (*twice)->text + "' is given twice; the first time in line " +
+                   std::to_string((*twice)->place.line));
+  }
+
+  std::vector<Node>& documents_;
+  std::optional<Node> root_;
+  Place started_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, Anchored> anchors_;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace
+
+core::Error fault(const std::string& file, const Place& place, std::string what) {
+  auto where = file;
+  if (place.line > 0)
+    where += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+  return {core::ErrorKind::Invalid, std::move(where), std::move(what)};
+}
+
+core::Result<std::vector<Node>> parse(const std::string& text, const std::string& file) {
+  std::vector<Node> documents;
+  Builder builder(documents);
+  try {
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& error) {  // the only place where yaml-cpp's exceptions end
+    const auto place = error.mark.is_null() ? Place{} : place_of(error.mark);
+    return fault(file, place, error.msg);
+  }
+  return documents;
+}
+
+}  // namespace kindlb::yaml
