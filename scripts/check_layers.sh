@@ -11,13 +11,14 @@ allowed() { # allowed MODULE
   case $1 in
     core) ;;
     http | yaml) echo core ;;
+    profile) echo core yaml ;;
     docker) echo core http ;;
     kube) echo core http yaml ;;
     envoy) echo core ;;
     proxy) echo core docker envoy http/client.hpp ;;
     agent) echo core proxy/protocol.hpp ;;
     controller) echo core http docker kube envoy proxy ;;
-    app) echo core yaml http docker kube envoy proxy controller ;;
+    app) echo core yaml profile http docker kube envoy proxy controller ;;
     *) return 1 ;;
   esac
 }
