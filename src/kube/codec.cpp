@@ -253,9 +253,22 @@ Result<ObjectName> decode_name(const Json& object) {
   return name;
 }
 
+core::Service read_service(const Json& object, const std::string& cluster, Problem& problem) {
+  return read_service(Reader(object, problem), cluster);
+}
+
+std::optional<core::EndpointSlice> read_slice(const Json& object, const std::string& cluster,
+                                              Problem& problem) {
+  return read_slice(Reader(object, problem), cluster);
+}
+
+core::Node read_node(const Json& object, Problem& problem) {
+  return read_node(Reader(object, problem));
+}
+
 Result<core::Service> decode_service(const Json& object, const std::string& cluster) {
   Problem problem;
-  auto service = read_service(Reader(object, problem), cluster);
+  auto service = read_service(object, cluster, problem);
   if (problem.text) return unreadable("service", service.key.ns + "/" + service.key.name, problem);
   return service;
 }
@@ -263,14 +276,14 @@ Result<core::Service> decode_service(const Json& object, const std::string& clus
 Result<std::optional<core::EndpointSlice>> decode_slice(const Json& object,
                                                         const std::string& cluster) {
   Problem problem;
-  auto slice = read_slice(Reader(object, problem), cluster);
+  auto slice = read_slice(object, cluster, problem);
   if (problem.text) return unreadable("endpointslice", slice ? slice->name : "", problem);
   return slice;
 }
 
 Result<core::Node> decode_node(const Json& object) {
   Problem problem;
-  auto node = read_node(Reader(object, problem));
+  auto node = read_node(object, problem);
   if (problem.text) return unreadable("node", node.name, problem);
   return node;
 }

@@ -32,6 +32,13 @@ core::Result<std::optional<core::EndpointSlice>> decode_slice(const Json& object
                                                               const std::string& cluster);
 core::Result<core::Node> decode_node(const Json& object);
 
+/// The same for callers that want to know which field the problem is in. With one, the value is
+/// what could be read.
+core::Service read_service(const Json& object, const std::string& cluster, Problem& problem);
+std::optional<core::EndpointSlice> read_slice(const Json& object, const std::string& cluster,
+                                              Problem& problem);
+core::Node read_node(const Json& object, Problem& problem);
+
 /// What a list answers besides its items.
 struct Page {
   std::string resource_version;

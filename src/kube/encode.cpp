@@ -1,5 +1,6 @@
 #include "kube/encode.hpp"
 
+#include "kindlb/kube/manifest.hpp"
 #include "kube/codec.hpp"
 #include "kube/time.hpp"
 
@@ -118,6 +119,10 @@ std::string encode_apply(const core::StatusApply& apply) {
                   {"kind", "Service"},
                   {"metadata", metadata_of(apply)},
                   {"status", status_of(apply)}});
+}
+
+std::string encode_status(const core::StatusApply& apply) {
+  return to_text(status_of(apply));
 }
 
 std::string shortened(const std::string& text, std::size_t limit) {

@@ -34,11 +34,12 @@ std::string Reader::path() const {
   return path;
 }
 
-void Reader::complain(std::string_view key, std::string_view what) const {
+void Reader::complain(std::string_view key, std::string_view what, std::string_view inside) const {
   if (problem_.text) return;
   auto where = path();
   if (!where.empty() && !key.empty()) where += '.';
   where += key;
+  problem_.path = where + std::string(inside);
   problem_.text = where + (where.empty() ? "" : ": ") + std::string(what);
 }
 
@@ -111,11 +112,12 @@ std::vector<std::string> Reader::texts(const char* key) const {
   const Json* const field = find(key);
   if (field == nullptr) return values;
   if (!field->is_array()) complain(key, "not a list");
-  for (const auto& element : *field) {
+  for (std::size_t i = 0; field->is_array() && i < field->size(); ++i) {
+    const auto& element = (*field)[i];
     if (element.is_string())
       values.push_back(element.get_ref<const std::string&>());
     else
-      complain(key, "not a list of strings");
+      complain(key, "not a list of strings", "[" + std::to_string(i) + "]");
   }
   return values;
 }
@@ -132,7 +134,7 @@ std::map<std::string, std::string> Reader::text_map(const char* key) const {
     if (value.is_string())
       values.emplace(name, value.get_ref<const std::string&>());
     else
-      complain(key, "'" + name + "' is not a string");
+      complain(key, "'" + name + "' is not a string", "." + name);
   }
   return values;
 }

@@ -22,6 +22,7 @@ using Json = nlohmann::json;
 /// The first thing that was not as the API says, for people: "spec.ports[0].port: not a number".
 struct Problem {
   std::optional<std::string> text;
+  std::string path;  ///< the field itself: "spec.ports[0].port", "metadata.annotations.a"
 };
 
 class Reader {
@@ -57,7 +58,8 @@ class Reader {
     return fallback;
   }
 
-  void complain(std::string_view key, std::string_view what) const;
+  /// `inside`: what leads from that field to the culprit, "[1]" or ".name"; told apart from `what`.
+  void complain(std::string_view key, std::string_view what, std::string_view inside = {}) const;
 
  private:
   Reader(const Json& value, const Reader& parent, std::string_view name, std::size_t index);

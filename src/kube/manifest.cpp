@@ -1,0 +1,247 @@
+#include "kindlb/kube/manifest.hpp"
+
+#include "kindlb/core/hash.hpp"
+#include "kindlb/yaml/node.hpp"
+#include "kube/codec.hpp"
+#include "kube/reader.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace kindlb::kube {
+
+namespace {
+
+using core::Result;
+using yaml::Node;
+
+constexpr std::string_view kCore = "v1";
+constexpr std::string_view kDiscovery = "discovery.k8s.io/v1";
+
+Json to_json(const Node& node);
+
+/// A number that is not negative is unsigned to the JSON parser, and so to the codec.
+Json scalar_to_json(const Node& node) {
+  const auto value = yaml::resolve(node);
+  if (const auto* const number = std::get_if<std::int64_t>(&value); number && *number >= 0)
+    return static_cast<std::uint64_t>(*number);
+  return std::visit([](const auto& one) { return Json(one); }, value);
+}
+
+Json map_to_json(const Node& node) {
+  auto out = Json::object();
+  for (std::size_t i = 0; i < node.keys.size(); ++i)
+    out[node.keys[i].text] = to_json(node.items[i]);
+  return out;
+}
+
+Json to_json(const Node& node) {
+  switch (node.kind) {
+    case yaml::Kind::Null:
+      return nullptr;
+    case yaml::Kind::Scalar:
+      return scalar_to_json(node);
+    case yaml::Kind::Map:
+      return map_to_json(node);
+    case yaml::Kind::List:
+      break;
+  }
+  auto out = Json::array();
+  for (const auto& item : node.items) out.push_back(to_json(item));
+  return out;
+}
+
+std::string text_at(const Node& node, std::string_view path) {
+  const auto& found = yaml::nearest(node, path);
+  return found.kind == yaml::Kind::Scalar ? found.text : "";
+}
+
+/// Manifests have no uid: one that is always the same for the same name, and looks like the others.
+std::string stable_uid(const std::string& ns, const std::string& name) {
+  const auto first = core::Hasher().add(ns).add(name).text();
+  const auto second = core::Hasher().add(name).add(ns).add("uid").text();
+  return first.substr(0, 8) + "-" + first.substr(8, 4) + "-" + first.substr(12) + "-" +
+         second.substr(0, 4) + "-" + second.substr(4);
+}
+
+/// Only what is not given: a dump of a live cluster keeps its own.
+void fill_metadata(Json& object, bool namespaced) {
+  auto& meta = object["metadata"];
+  if (meta.is_null()) meta = Json::object();
+  if (!meta.is_object()) return;
+  const auto missing = [&](const char* key) {
+    return !meta.contains(key) || meta[key].is_null() || meta[key] == "";
+  };
+  if (namespaced && missing("namespace")) meta["namespace"] = "default";
+  if (!missing("uid") || missing("name") || !meta["name"].is_string()) return;
+  const auto ns = meta.contains("namespace") ? meta["namespace"] : Json("");
+  if (ns.is_string()) meta["uid"] = stable_uid(ns.get<std::string>(), meta["name"]);
+}
+
+/// A word that YAML took for something else is the usual reason for "not a string".
+std::string quoting_advice(const Node& culprit, const std::string& what) {
+  const bool surprising = culprit.kind == yaml::Kind::Scalar && culprit.plain &&
+                          what.find("string") != std::string::npos;
+  if (!surprising) return {};
+  const bool flag = std::holds_alternative<bool>(yaml::resolve(culprit));
+  return "; " + culprit.text + " is a " + (flag ? "boolean" : "number") + " in YAML: write \"" +
+         culprit.text + "\"";
+}
+
+/// What an API server would not let in, and the field it would name.
+struct Refusal {
+  std::string path;
+  std::string what;
+};
+
+std::optional<Refusal> refused_port(const std::vector<core::ServicePort>& ports, std::size_t i) {
+  const auto path = "spec.ports[" + std::to_string(i) + "]";
+  const auto& port = ports[i];
+  if (port.port == 0) return Refusal{path + ".port", "missing, or not from 1 to 65535"};
+  if (ports.size() > 1 && port.name.empty())
+    return Refusal{path + ".name", "missing; a Service with several ports must name each"};
+  for (std::size_t j = 0; j < i; ++j) {
+    if (ports[j].port == port.port && ports[j].protocol == port.protocol)
+      return Refusal{path, std::string(name_of(port.protocol)) + " " + std::to_string(port.port) +
+                               " is also spec.ports[" + std::to_string(j) + "]"};
+    if (!port.name.empty() && ports[j].name == port.name)
+      return Refusal{path + ".name",
+                     "'" + port.name + "' is also spec.ports[" + std::to_string(j) + "]"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refused(const core::Service& service) {
+  const auto& ports = service.spec.ports;
+  if (ports.empty() && service.spec.type == core::ServiceType::LoadBalancer)
+    return Refusal{"spec.ports", "missing; a Service of type LoadBalancer has at least one port"};
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    if (auto problem = refused_port(ports, i)) return problem;
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// One file's documents.
+class DocumentReader {
+ public:
+  DocumentReader(ManifestReader& into, const std::string& file) : into_(into), file_(file) {}
+
+  Result<void> read(const Node& document) {
+    if (document.kind == yaml::Kind::Null) return {};
+    if (document.kind != yaml::Kind::Map)
+      return at(document, "expected a Kubernetes object, not " + yaml::describe(document));
+    const auto kind = text_at(document, "kind");
+    if (kind.empty()) return at(document, "this is not a Kubernetes object: 'kind' is missing");
+    if (kind.ends_with("List") && document.find("items") != nullptr)
+      return read_list(document, kind.substr(0, kind.size() - 4));
+    return read_object(document, kind, text_at(document, "apiVersion"));
+  }
+
+ private:
+  Result<void> read_list(const Node& list, const std::string& kind) {
+    const auto& items = *list.find("items");
+    if (items.kind == yaml::Kind::Null) return {};
+    if (items.kind != yaml::Kind::List) return at(items, "items: not a list");
+    for (const auto& item : items.items) {
+      // The items of a typed list do not repeat their kind.
+      const bool typed = !kind.empty() && item.find("kind") == nullptr;
+      const auto result = typed ? read_object(item, kind, text_at(list, "apiVersion")) : read(item);
+      if (!result.ok()) return result.error();
+    }
+    return {};
+  }
+
+  Result<void> read_object(const Node& node, const std::string& kind, const std::string& version) {
+    if (kind == "Service" && version == kCore) return read_service(node);
+    if (kind == "EndpointSlice" && version == kDiscovery) return read_slice(node);
+    if (kind == "Node" && version == kCore) return read_node(node);
+    if (version.empty()) return at(node, kind + ": 'apiVersion' is missing");
+    note(node, version + " " + kind + " " + text_at(node, "metadata.name") + " is not looked at");
+    return {};
+  }
+
+  Result<void> read_service(const Node& node) {
+    auto json = to_json(node);
+    fill_metadata(json, true);
+    Problem problem;
+    auto service = kube::read_service(json, into_.cluster_, problem);
+    if (problem.text) return mistake(node, problem);
+    if (const auto refusal = refused(service))
+      return mistake(node, {refusal->path + ": " + refusal->what, refusal->path});
+    if (auto once = remember(node, "Service", service.key.ns, service.key.name); !once.ok())
+      return once;
+    into_.found_.services.push_back(std::move(service));
+    return {};
+  }
+
+  Result<void> read_slice(const Node& node) {
+    auto json = to_json(node);
+    fill_metadata(json, true);
+    Problem problem;
+    auto slice = kube::read_slice(json, into_.cluster_, problem);
+    if (problem.text) return mistake(node, problem);
+    if (!slice) {
+      note(node, "EndpointSlice " + text_at(node, "metadata.name") +
+                     " is not looked at: it has no label kubernetes.io/service-name, or no "
+                     "addresses of type IPv4 or IPv6");
+      return {};
+    }
+    if (auto once = remember(node, "EndpointSlice", slice->service.ns, slice->name); !once.ok())
+      return once;
+    into_.found_.slices.push_back(std::move(*slice));
+    return {};
+  }
+
+  Result<void> read_node(const Node& node) {
+    auto json = to_json(node);
+    fill_metadata(json, false);
+    Problem problem;
+    auto read = kube::read_node(json, problem);
+    if (problem.text) return mistake(node, problem);
+    if (auto once = remember(node, "Node", "", read.name); !once.ok()) return once;
+    into_.found_.nodes.push_back(std::move(read));
+    return {};
+  }
+
+  Result<void> remember(const Node& node, const std::string& kind, const std::string& ns,
+                        const std::string& name) {
+    const auto full = (ns.empty() ? "" : ns + "/") + name;
+    const auto [entry, fresh] =
+        into_.places_.emplace(kind + " " + full, yaml::fault(file_, node.place, "").operation);
+    if (fresh) return {};
+    return at(node, kind + " " + full + " is also at " + entry->second);
+  }
+
+  core::Error mistake(const Node& object, const Problem& problem) const {
+    const auto& culprit = yaml::nearest(object, problem.path);
+    const auto what = problem.text.value_or("");
+    return yaml::fault(file_, culprit.place, what + quoting_advice(culprit, what));
+  }
+
+  core::Error at(const Node& node, std::string what) const {
+    return yaml::fault(file_, node.place, std::move(what));
+  }
+
+  void note(const Node& node, const std::string& what) {
+    into_.found_.notes.push_back(yaml::fault(file_, node.place, "").operation + ": " + what);
+  }
+
+  ManifestReader& into_;
+  const std::string& file_;
+};
+
+Result<void> ManifestReader::add(const std::string& text, const std::string& file) {
+  const auto documents = yaml::parse(text, file);
+  if (!documents.ok()) return documents.error();
+  DocumentReader reader(*this, file);
+  for (const auto& document : *documents)
+    if (auto result = reader.read(document); !result.ok()) return result;
+  return {};
+}
+
+}  // namespace kindlb::kube
