@@ -122,7 +122,8 @@ void Controller::watch_engine(std::stop_token stop) {
 void Controller::engine_reachable() {
   networks_.refresh_all();
   fleet_.discover();
-  if (!options_.only) refresh_clusters();
+  refresh_clusters();
+  reconciler_.retry_now();
 }
 
 void Controller::on_engine_event(const docker::Event& event) {
@@ -138,7 +139,9 @@ void Controller::on_container_event(const docker::Event& event) {
     if (event.action == "destroy") fleet_.container_destroyed(event.id);
     return;
   }
-  if (options_.only || attribute(event, kKindClusterLabel).empty()) return;
+  // What somebody else's container gives up may be what a Service waits for.
+  if (event.action == "die" || event.action == "destroy") reconciler_.retry_now();
+  if (attribute(event, kKindClusterLabel).empty()) return;
   for (const auto* action : {"start", "die", "destroy", "pause", "unpause"})
     if (event.action == action) refresh_clusters_soon(std::chrono::milliseconds(50));
 }
@@ -172,7 +175,7 @@ void Controller::refresh_clusters() {
     loop_.post([this, result] {
       listing_ = false;
       if (result->ok())
-        clusters_listed(**result);
+        nodes_listed(**result);
       else
         refresh_clusters_soon(std::chrono::seconds(1));
       if (std::exchange(list_again_, false)) refresh_clusters();
@@ -180,7 +183,9 @@ void Controller::refresh_clusters() {
   });
 }
 
-void Controller::clusters_listed(const std::vector<docker::Container>& nodes) {
+void Controller::nodes_listed(const std::vector<docker::Container>& nodes) {
+  reconciler_.set_halted_nodes(halted_nodes(nodes));
+  if (options_.only) return;
   const auto present = group_clusters(nodes);
   std::vector<std::string> gone;
   for (const auto& [name, known] : clusters_)

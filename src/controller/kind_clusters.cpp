@@ -86,6 +86,13 @@ std::map<std::string, KindCluster> group_clusters(const std::vector<docker::Cont
   return out;
 }
 
+std::set<std::string> halted_nodes(const std::vector<docker::Container>& nodes) {
+  std::set<std::string> out;
+  for (const auto& node : nodes)
+    if (node.state != docker::ContainerState::Running) out.insert(node.name);
+  return out;
+}
+
 std::vector<std::string> api_urls(const KindCluster& cluster) {
   std::vector<std::string> direct;
   std::vector<std::string> published;

@@ -1,27 +1,16 @@
 #include "kindlb/controller/reconciler.hpp"
 
-#include "kindlb/core/backoff.hpp"
 #include "kindlb/core/eligibility.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace kindlb::controller {
 
 namespace {
-
 using std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kStrangerMemory{60};
-
-double jitter() {
-  thread_local std::minstd_rand engine{std::random_device{}()};
-  return std::uniform_real_distribution<double>(0.0, 1.0)(engine);
-}
-
 }  // namespace
 
 // ---- clusters ----------------------------------------------------------------------------------
@@ -48,6 +37,11 @@ std::set<std::string> Reconciler::networks() const {
   std::set<std::string> out;
   for (const auto& [name, cluster] : clusters_) out.insert(cluster.network);
   return out;
+}
+
+void Reconciler::set_halted_nodes(const std::set<std::string>& names) {
+  for (auto& [name, cluster] : clusters_)
+    for (const auto& key : cluster.store.set_halted(names)) dirty(key);
 }
 
 void Reconciler::set_nodes_running(const std::string& name, bool running) {
@@ -195,70 +189,6 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
   return record;
 }
 
-core::ServiceWorld Reconciler::gather(const Cluster& cluster, const core::Service& service,
-                                      const Record& record) const {
-  core::ServiceWorld world;
-  world.service = &service;
-  world.slices = cluster.store.slices_of(service.key);
-  world.nodes = &cluster.store.nodes();
-  world.network = address_spaces(cluster, service);
-  world.reserved = record.reserved;
-  world.proxy = parts_.fleet.view(record.uid);
-  world.told = record.told;
-  world.trouble = record.trouble;
-  if (const auto error = parts_.networks.error(cluster.network);
-      !error.empty() && world.network.empty())
-    world.trouble = core::Trouble{"The docker network cannot be used: " + error};
-  world.direct_blocked = record.direct_blocked;
-  world.age =
-      std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - record.since);
-  world.may_allocate = allocation_open_;
-  world.now = parts_.now();
-  return world;
-}
-
-std::map<core::IpFamily, core::AddressSpace> Reconciler::address_spaces(
-    const Cluster& cluster, const core::Service& service) const {
-  std::map<core::IpFamily, core::AddressSpace> out;
-  const auto* facts = parts_.networks.find(cluster.network);
-  if (facts == nullptr) return out;
-  auto taken = facts->in_use;
-  mark_taken(cluster, service, taken);
-  for (const auto& [family, subnet] : facts->subnets) {
-    auto& space = out[family] = {.subnet = subnet, .taken = taken};
-    for (const auto& range : parts_.policy.ip_ranges)
-      if (range.family() == family) space.pools.push_back(range);
-  }
-  return out;
-}
-
-/// What other Services have, were promised, or report; and what a stranger answered for lately.
-void Reconciler::mark_taken(const Cluster& cluster, const core::Service& service,
-                            std::set<core::IpAddress>& taken) const {
-  std::set<core::IpAddress> own;
-  for (const auto& [name, other] : clusters_) {
-    if (other.network != cluster.network) continue;
-    for (const auto& [key, record] : other.records)
-      if (record.uid != service.uid) taken.insert(record.reserved.begin(), record.reserved.end());
-    for (const auto& [key, neighbour] : other.store.services()) {
-      if (neighbour.uid == service.uid || !core::was_ours(neighbour)) continue;
-      for (const auto family : {core::IpFamily::V4, core::IpFamily::V6})
-        for (const auto& address : core::reported_addresses(neighbour, family))
-          taken.insert(address);
-    }
-  }
-  for (const auto& [address, unit] : parts_.fleet.held_addresses(cluster.network)) {
-    if (unit == service.uid)
-      own.insert(address);
-    else
-      taken.insert(address);
-  }
-  const auto now = steady_clock::now();
-  for (const auto& [address, until] : strangers_)
-    if (until > now) taken.insert(address);
-  for (const auto& address : own) taken.erase(address);
-}
-
 void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Record& record,
                            core::Plan plan) {
   if (!plan.addresses.empty()) record.reserved = plan.addresses;
@@ -273,167 +203,13 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
   if (plan.remove_proxy) parts_.fleet.remove(record.uid);
   if (plan.again) plan_again(service.key, record, *plan.again);
   look_after_failures(service, record, plan, proxy);
+  look_for_the_direct_way(service, record, plan, proxy);
   if (plan.teardown != core::Teardown::None) {
     // A write under way would put back what is being taken away; its end plans again.
     if (!record.writing) release(cluster, service, plan.teardown);
     return;
   }
   if (plan.write && !record.writing) write(cluster, service, std::move(plan));
-}
-
-void Reconciler::look_after_failures(const core::Service& service, Record& record,
-                                     const core::Plan& plan, const core::ProxyView& proxy) {
-  if (!proxy.present || plan.apply || proxy.live == false) return;
-  if (proxy.address_refused && give_up_addresses(service, record)) {
-    spdlog::warn("{}: {}; taking another address", service.key.text(), proxy.rejection);
-    parts_.fleet.forget_failure(record.uid);
-    return;
-  }
-  if (!proxy.rejection.empty()) return retry_later(service, record);
-  const bool serving = core::is_true(service.status.conditions, core::kServingCondition);
-  if (proxy.reach != core::Reach::Unreachable || serving) return;
-  if (plan.may_fall_back && !record.direct_blocked) {
-    spdlog::warn("{}: pods cannot be reached directly ({}); going through node ports",
-                 service.key.text(), proxy.reach_detail);
-    record.direct_blocked = true;
-    parts_.fleet.forget_failure(record.uid);
-    return;
-  }
-  retry_later(service, record);
-}
-
-/// Somebody answers for an address that was to be taken. Those in the status stay: clients know
-/// them. False: there are no others.
-bool Reconciler::give_up_addresses(const core::Service& service, Record& record) {
-  std::vector<core::IpAddress> kept;
-  bool any = false;
-  for (const auto& address : record.reserved) {
-    const auto reported = core::reported_addresses(service, address.family());
-    if (std::find(reported.begin(), reported.end(), address) != reported.end()) {
-      kept.push_back(address);
-      continue;
-    }
-    strangers_.insert_or_assign(address, steady_clock::now() + kStrangerMemory);
-    any = true;
-  }
-  record.reserved = std::move(kept);
-  return any;
-}
-
-/// One timer per Service, the earliest: each pass asks again for what it still waits for.
-void Reconciler::plan_again(const core::ServiceKey& key, Record& record,
-                            std::chrono::milliseconds delay) {
-  const auto when = steady_clock::now() + delay;
-  if (record.again_at && *record.again_at <= when) return;
-  record.again_at = when;
-  parts_.loop.after(delay, [this, key, when] {
-    auto* waiting = find_record(key);
-    if (waiting == nullptr || waiting->again_at != when) return;
-    waiting->again_at.reset();
-    dirty(key);
-  });
-}
-
-void Reconciler::retry_later(const core::Service& service, Record& record) {
-  if (std::exchange(record.retry_planned, true)) return;
-  const auto delay = core::delay_before(record.failures++, core::Backoff{}, jitter());
-  parts_.loop.after(delay, [this, key = service.key, uid = record.uid] {
-    auto* again = find_record(key);
-    if (again == nullptr || again->uid != uid) return;
-    again->retry_planned = false;
-    again->trouble.reset();
-    parts_.fleet.forget_failure(uid);
-    dirty(key);
-  });
-}
-
-void Reconciler::claim_failed(const std::string& unit, const core::Error& why) {
-  const auto found = by_unit_.find(unit);
-  if (found == by_unit_.end()) return;
-  auto* record = find_record(found->second);
-  const auto cluster = clusters_.find(found->second.cluster);
-  if (record == nullptr || cluster == clusters_.end()) return;
-  const auto* service = cluster->second.store.service(found->second);
-  if (service == nullptr) return;
-  record->trouble =
-      core::Trouble{"No proxy could be started: " + why.operation + ": " + why.detail};
-  spdlog::warn("{}: {}", found->second.text(), record->trouble->message);
-  retry_later(*service, *record);
-  dirty(found->second);
-}
-
-// ---- writes ------------------------------------------------------------------------------------
-
-void Reconciler::write(Cluster& cluster, const core::Service& service, core::Plan plan) {
-  cluster.records.at(service.key).writing = true;
-  for (const auto& event : plan.events) {
-    const auto level =
-        event.type == core::EventType::Warning ? spdlog::level::warn : spdlog::level::info;
-    spdlog::log(level, "{}: {}: {}", service.key.text(), event.reason, event.message);
-  }
-  parts_.api_work.submit([this, api = cluster.api, key = service.key, plan = std::move(plan)] {
-    auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan.write));
-    parts_.loop.post([this, key, uid = plan.write->uid, result] { written(key, uid, *result); });
-    if (!result->ok()) return;
-    for (const auto& event : plan.events)
-      if (const auto sent = api->emit(**result, event); !sent.ok())
-        spdlog::debug("{}: no Event: {}", key.text(), sent.error().text());
-  });
-}
-
-void Reconciler::written(const core::ServiceKey& key, const std::string& uid,
-                         const core::Result<core::Service>& result) {
-  auto* record = find_record(key);
-  if (record == nullptr || record->uid != uid) return;
-  record->writing = false;
-  spdlog::debug("{}: status {}", key.text(), result.ok() ? "written" : "not written");
-  if (result.ok()) return take_answer(*record, *result);
-  // Gone: the watch tells what became of it, and there is nothing to write to.
-  if (result.error().kind == core::ErrorKind::NotFound) return;
-  spdlog::warn("{}: cannot write the status: {}", key.text(), result.error().text());
-  plan_again(key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
-}
-
-/// The watch may know better: that the Service is gone, or is a namesake by now.
-void Reconciler::take_answer(Record& record, const core::Service& answer) {
-  auto& store = clusters_.at(answer.key.cluster).store;
-  const auto* known = store.service(answer.key);
-  if (known != nullptr && known->uid == answer.uid) store.put_service(answer);
-  const auto& conditions = answer.status.conditions;
-  if (core::is_true(conditions, core::kServingCondition) &&
-      !core::is_true(conditions, core::kProvisioningCondition))
-    record.failures = 0;
-  dirty(answer.key);
-}
-
-void Reconciler::release(Cluster& cluster, const core::Service& service, core::Teardown teardown) {
-  // Somebody else's finalizer may keep it after ours has gone: that is not our business.
-  if (teardown == core::Teardown::DropFinalizer && !core::has_finalizer(service)) return;
-  cluster.records.at(service.key).releasing = true;
-  const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
-  spdlog::info("{}: released", service.key.text());
-  parts_.api_work.submit([this, api = cluster.api, about = service, patch] {
-    // Before the finalizer goes: afterwards there may be no object left to speak about.
-    const core::EventNote note{core::EventType::Normal, "Deleted",
-                               "The load balancer has been removed."};
-    if (const auto sent = api->emit(about, note); !sent.ok())
-      spdlog::debug("{}: no Event: {}", about.key.text(), sent.error().text());
-    auto result = std::make_shared<core::Result<void>>(api->release(patch));
-    parts_.loop.post([this, about, result] { released(about, *result); });
-  });
-}
-
-void Reconciler::released(const core::Service& about, const core::Result<void>& result) {
-  auto* record = find_record(about.key);
-  if (record == nullptr || record->uid != about.uid) return;
-  record->releasing = false;
-  record->reserved.clear();
-  if (result.ok()) {
-    record->released = about.resource_version;  // until the watch shows what became of it
-    return dirty(about.key);
-  }
-  spdlog::warn("{}: cannot release the Service: {}", about.key.text(), result.error().text());
-  plan_again(about.key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
 }
 
 // ---- leaving -----------------------------------------------------------------------------------

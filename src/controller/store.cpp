@@ -99,6 +99,7 @@ Store::Keys Store::replace_nodes(std::vector<core::Node> all) {
   nodes_.clear();
   for (auto& node : all) {
     auto name = node.name;
+    node.halted = halted_.contains(name);
     nodes_.insert_or_assign(std::move(name), std::move(node));
   }
   nodes_listed_ = true;
@@ -106,6 +107,7 @@ Store::Keys Store::replace_nodes(std::vector<core::Node> all) {
 }
 
 Store::Keys Store::put_node(core::Node node) {
+  node.halted = halted_.contains(node.name);
   const auto known = nodes_.find(node.name);
   if (known != nodes_.end() && known->second == node) return {};
   auto name = node.name;
@@ -116,6 +118,17 @@ Store::Keys Store::put_node(core::Node node) {
 Store::Keys Store::remove_node(const std::string& name) {
   if (nodes_.erase(name) == 0) return {};
   return all_keys();
+}
+
+Store::Keys Store::set_halted(const std::set<std::string>& names) {
+  halted_ = names;
+  bool changed = false;
+  for (auto& [name, node] : nodes_) {
+    const bool halted = names.contains(name);
+    changed = changed || node.halted != halted;
+    node.halted = halted;
+  }
+  return changed ? all_keys() : Keys{};
 }
 
 const core::Service* Store::service(const core::ServiceKey& key) const {

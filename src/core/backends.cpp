@@ -15,26 +15,29 @@ void sort_unique(std::vector<T>& items) {
   items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
-bool any_ready(const Slices& slices, IpFamily family) {
-  for (const auto* slice : slices)
-    for (const auto& endpoint : slice->endpoints)
-      if (slice->family == family && endpoint.ready) return true;
-  return false;
+/// Nobody answers from a node that stands still, however ready the API believes it to be.
+bool is_halted(const Endpoint& endpoint, const Nodes& nodes) {
+  const auto node = nodes.find(endpoint.node);
+  return node != nodes.end() && node->second.halted;
 }
 
 /// Ready ones; when nobody is ready, those that terminate but still serve, so that a rolling update
 /// loses nothing.
-std::vector<std::pair<const EndpointSlice*, const Endpoint*>> usable_endpoints(const Slices& slices,
-                                                                               IpFamily family) {
-  const bool ready_only = any_ready(slices, family);
-  std::vector<std::pair<const EndpointSlice*, const Endpoint*>> out;
-  for (const auto* slice : slices) {
-    if (slice->family != family) continue;
-    for (const auto& endpoint : slice->endpoints)
-      if (ready_only ? endpoint.ready : endpoint.serving && endpoint.terminating)
-        out.emplace_back(slice, &endpoint);
+std::vector<std::pair<const EndpointSlice*, const Endpoint*>> usable_endpoints(
+    const PathQuestion& question) {
+  std::vector<std::pair<const EndpointSlice*, const Endpoint*>> ready;
+  std::vector<std::pair<const EndpointSlice*, const Endpoint*>> leaving;
+  for (const auto* slice : question.slices) {
+    if (slice->family != question.subnet.address.family()) continue;
+    for (const auto& endpoint : slice->endpoints) {
+      if (is_halted(endpoint, question.nodes)) continue;
+      if (endpoint.ready)
+        ready.emplace_back(slice, &endpoint);
+      else if (endpoint.serving && endpoint.terminating)
+        leaving.emplace_back(slice, &endpoint);
+    }
   }
-  return out;
+  return ready.empty() ? leaving : ready;
 }
 
 std::optional<IpAddress> node_address(const Node& node, IpFamily family) {
@@ -73,9 +76,7 @@ std::optional<std::uint16_t> endpoint_port(const EndpointSlice& slice, const Ser
 
 std::set<std::string> nodes_with_endpoints(const PathQuestion& question) {
   std::set<std::string> out;
-  for (const auto& [slice, endpoint] :
-       usable_endpoints(question.slices, question.subnet.address.family()))
-    out.insert(endpoint->node);
+  for (const auto& [slice, endpoint] : usable_endpoints(question)) out.insert(endpoint->node);
   return out;
 }
 
@@ -128,13 +129,13 @@ std::string node_problem(const PathQuestion& question, std::size_t ready) {
 }  // namespace
 
 bool takes_traffic(const Node& node) {
-  return node.ready && !node.deleting && !node.excluded;
+  return node.ready && !node.halted && !node.deleting && !node.excluded;
 }
 
 Path direct_path(const PathQuestion& question) {
   Path path{.direct = true};
   for (const auto& port : question.ports) path.targets[{port.protocol, port.port}];
-  const auto endpoints = usable_endpoints(question.slices, question.subnet.address.family());
+  const auto endpoints = usable_endpoints(question);
   path.ready = endpoints.size();
   for (const auto& [slice, endpoint] : endpoints) {
     std::string problem;
@@ -157,7 +158,7 @@ Path direct_path(const PathQuestion& question) {
 
 Path node_port_path(const PathQuestion& question) {
   Path path{.direct = false};
-  path.ready = usable_endpoints(question.slices, question.subnet.address.family()).size();
+  path.ready = usable_endpoints(question).size();
   const auto addresses = eligible_nodes(question);
   if (addresses.empty()) path.problem = node_problem(question, path.ready);
   for (const auto& port : question.ports) {
@@ -177,7 +178,10 @@ Path choose_path(const PathQuestion& question, Datapath wanted, bool blocked) {
   auto direct = direct_path(question);
   if (wanted == Datapath::Direct || (direct.problem.empty() && !blocked)) return direct;
   auto fallback = node_port_path(question);
-  return fallback.problem.empty() ? fallback : direct;
+  if (!fallback.problem.empty()) return direct;
+  fallback.detour =
+      direct.problem.empty() ? "pods could not be reached directly" : std::move(direct.problem);
+  return fallback;
 }
 
 }  // namespace kindlb::core

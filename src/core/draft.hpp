@@ -23,6 +23,8 @@ struct Draft {
   std::map<IpFamily, Path> paths;
   ProxyConfig config;
   Revision revision;
+  bool detoured = false;      ///< through node ports, though pods might be reached directly by now
+  std::vector<Probe> scouts;  ///< tries of the direct way from there; its routes are in `config`
 
   const Service& service() const { return *world.service; }
   const std::vector<Condition>& conditions() const { return world.service->status.conditions; }

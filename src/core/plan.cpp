@@ -81,13 +81,14 @@ void drive_proxy(Plan& plan, const Draft& draft) {
     return;
   }
   const bool known = proxy.acknowledged == draft.revision && proxy.live && !is_overtaken(draft);
-  const bool needs_probe = !is_settled(draft) && proxy.reach == Reach::Unknown &&
-                           !endpoints_unknown(world) && !wanted_probes(draft).empty();
+  const auto probes = is_settled(draft) ? draft.scouts : wanted_probes(draft);
+  const bool needs_probe =
+      proxy.reach == Reach::Unknown && !endpoints_unknown(world) && !probes.empty();
   if (proxy.sent == draft.revision || (known && !needs_probe)) return;
   if (proxy.rejected == draft.revision || !proxy.live) return;
   plan.apply = draft.config;
   plan.revision = draft.revision;
-  if (!is_settled(draft)) plan.probes = wanted_probes(draft);
+  plan.probes = probes;
 }
 
 /// While a delay lasts a proxy goes on with what it has, or, where Serving was promised to be
@@ -111,6 +112,9 @@ Plan serve(Draft& draft) {
   }
   plan.may_fall_back =
       draft.config.direct && datapath_for(draft.wishes, draft.policy) == Datapath::Auto;
+  plan.detoured = draft.detoured;
+  plan.scouting = !draft.scouts.empty() && draft.world.proxy.acknowledged == draft.revision &&
+                  draft.world.proxy.sent.empty();
   tell(plan, draft, standing_of(draft));
   const auto left = delay_left(draft);
   if (!left && !draft.wishes.faults.infrastructure.empty()) {

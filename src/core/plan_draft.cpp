@@ -47,21 +47,61 @@ std::optional<IpFamily> choose_addresses(Draft& draft) {
   return std::nullopt;
 }
 
-/// Direct is not tried again under a Service that is served through node ports: only a probe could
-/// tell whether it works by now, and connections would pay for the guess.
+/// Direct is not tried again under a Service that is served through node ports: only a probe can
+/// tell whether it works by now, and connections would pay for a guess.
 bool direct_is_blocked(const ServiceWorld& world) {
+  if (world.direct_proven) return false;
   return world.direct_blocked ||
          (reported_serving(*world.service) && world.proxy.acknowledged.through_node_ports());
 }
 
+PathQuestion question_for(const Draft& draft, IpFamily family) {
+  return {draft.service(), draft.verdict.ports, draft.world.slices, *draft.world.nodes,
+          draft.world.network.at(family).subnet};
+}
+
 void choose_paths(Draft& draft) {
   const auto datapath = datapath_for(draft.wishes, draft.policy);
-  for (const auto& [family, address] : draft.addresses) {
-    const PathQuestion question{draft.service(), draft.verdict.ports, draft.world.slices,
-                                *draft.world.nodes, draft.world.network.at(family).subnet};
-    draft.paths.insert_or_assign(family,
-                                 choose_path(question, datapath, direct_is_blocked(draft.world)));
+  for (const auto& [family, address] : draft.addresses)
+    draft.paths.insert_or_assign(
+        family, choose_path(question_for(draft, family), datapath, direct_is_blocked(draft.world)));
+}
+
+std::vector<Probe> probes_of(const ProxyConfig& config) {
+  std::vector<Probe> out;
+  for (const auto& backend : config.backends) {
+    if (backend.protocol != Protocol::Tcp || backend.targets.empty()) continue;
+    const auto count = std::min(kTargetsPerProbe, backend.targets.size());
+    out.push_back({backend.name.substr(backend.name.find('/') + 1),
+                   {backend.targets.begin(), backend.targets.begin() + static_cast<long>(count)}});
   }
+  return out;
+}
+
+/// What the proxy would be told if pods were reached directly; nothing where that cannot work.
+std::optional<ProxyConfig> direct_config(const Draft& draft) {
+  std::map<IpFamily, Path> paths;
+  for (const auto& [family, address] : draft.addresses) {
+    auto path = direct_path(question_for(draft, family));
+    if (!path.problem.empty()) return std::nullopt;
+    paths.insert_or_assign(family, std::move(path));
+  }
+  return wanted_config(draft.service(), draft.verdict, draft.addresses, paths);
+}
+
+/// The way back: while node ports go on serving, the proxy gets the routes to the pods and tries
+/// them. Without TCP there is nothing to try; then the node ports stay.
+void prepare_scouts(Draft& draft) {
+  if (draft.config.direct || datapath_for(draft.wishes, draft.policy) != Datapath::Auto ||
+      !is_settled(draft))
+    return;
+  const auto direct = direct_config(draft);
+  if (!direct || probes_of(*direct).empty()) return;
+  draft.detoured = true;
+  if (!draft.world.scout) return;
+  draft.scouts = probes_of(*direct);
+  draft.config.routes = direct->routes;
+  draft.revision = revision_of(draft.config);
 }
 
 }  // namespace
@@ -81,6 +121,7 @@ std::optional<IpFamily> complete_draft(Draft& draft) {
   choose_paths(draft);
   draft.config = wanted_config(draft.service(), draft.verdict, draft.addresses, draft.paths);
   draft.revision = revision_of(draft.config);
+  prepare_scouts(draft);
   return std::nullopt;
 }
 
@@ -95,14 +136,7 @@ std::vector<Ingress> wanted_ingress(const Draft& draft) {
 }
 
 std::vector<Probe> wanted_probes(const Draft& draft) {
-  std::vector<Probe> out;
-  for (const auto& backend : draft.config.backends) {
-    if (backend.protocol != Protocol::Tcp || backend.targets.empty()) continue;
-    const auto count = std::min(kTargetsPerProbe, backend.targets.size());
-    out.push_back({backend.name.substr(backend.name.find('/') + 1),
-                   {backend.targets.begin(), backend.targets.begin() + static_cast<long>(count)}});
-  }
-  return out;
+  return probes_of(draft.config);
 }
 
 }  // namespace kindlb::core

@@ -99,8 +99,10 @@ Standing delayed(const Draft& draft) {
 Standing serving(const Draft& draft) {
   Standing out{.stage = Stage::Serving, .ingress = wanted_ingress(draft)};
   out.unchanged = draft.world.told == Told{draft.hash, draft.revision.shape};
-  for (const auto& note : draft.verdict.notes)
-    out.message += (out.message.empty() ? "" : " ") + note;
+  auto notes = draft.verdict.notes;
+  for (const auto& [family, path] : draft.paths)
+    if (!path.detour.empty()) notes.push_back("Through node ports: " + path.detour + ".");
+  for (const auto& note : notes) out.message += (out.message.empty() ? "" : " ") + note;
   if (draft.world.proxy.reach == Reach::Refused)
     out.message +=
         (out.message.empty() ? "Note: " : " Note: ") + draft.world.proxy.reach_detail + ".";

@@ -39,9 +39,14 @@ TEST_CASE("an API that is away is waited for") {
     world.kube().set_down(false);
   }
   SUBCASE("while it is being served") {
-    world.kube().after_next_apply([&] { world.kube().set_down(true); });
+    // The watch may tell of the write before the API goes away.
+    std::atomic<bool> away = false;
+    world.kube().after_next_apply([&] {
+      world.kube().set_down(true);
+      away = true;
+    });
     world.add_service();
-    REQUIRE(kindlb.wait_until([&] { return world.journal.count("send") > 0; }));
+    REQUIRE(kindlb.wait_until([&] { return away && world.journal.count("send") > 0; }));
     world.kube().set_down(false);
   }
   CHECK(kindlb.wait_serving());

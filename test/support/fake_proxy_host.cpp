@@ -174,6 +174,12 @@ std::string FakeProxyHost::holder_of(const std::string& unit) const {
   return {};
 }
 
+std::vector<core::Route> FakeProxyHost::routes_of(const std::string& unit) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = routes_.find(unit);
+  return found == routes_.end() ? std::vector<core::Route>{} : found->second;
+}
+
 bool FakeProxyHost::is_running(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   return boxes_.contains(id) && boxes_.at(id).seen.running;
@@ -335,6 +341,7 @@ proxy::Message FakeProxyHost::answer(Box& box, const proxy::Apply& apply) {
     refusals_.pop_front();
     return rejected(refusal.stage, refusal.text);
   }
+  routes_.insert_or_assign(apply.unit.unit, apply.unit.routes);
   box.units.insert_or_assign(
       apply.unit.unit, proxy::UnitState{apply.unit.unit, apply.unit.owner, apply.unit.revision,
                                         true, apply.unit.addresses});

@@ -59,6 +59,8 @@ class FakeProxyHost final : public controller::ProxyHost {
   std::vector<proxy::UnitState> units_of(const std::string& id) const;
   /// The proxy that has the unit; empty: nobody.
   std::string holder_of(const std::string& unit) const;
+  /// As the last Apply for the unit had them.
+  std::vector<core::Route> routes_of(const std::string& unit) const;
   bool is_running(const std::string& id) const;
   bool is_connected(const std::string& id) const;
   std::string name_of(const std::string& id) const;
@@ -108,6 +110,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   std::map<std::string, std::deque<core::Error>> faults_;
   std::deque<Refusal> refusals_;
   std::set<core::IpAddress> strangers_;
+  std::map<std::string, std::vector<core::Route>> routes_;  ///< by unit
   bool direct_blocked_ = false;
   bool muted_ = false;
   unsigned born_ = 0;

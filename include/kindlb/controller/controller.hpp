@@ -60,7 +60,7 @@ class Controller {
   void on_container_event(const docker::Event& event);
   void refresh_clusters();
   void refresh_clusters_soon(std::chrono::milliseconds delay);
-  void clusters_listed(const std::vector<docker::Container>& nodes);
+  void nodes_listed(const std::vector<docker::Container>& nodes);
   void settle_cluster(const KindCluster& cluster);
   void connect(const KindCluster& cluster);
   void connected(const KindCluster& cluster, core::Result<ClusterConnection> result);

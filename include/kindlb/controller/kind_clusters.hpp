@@ -7,6 +7,7 @@
 #include "kindlb/http/client.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct KindCluster {
 };
 
 std::map<std::string, KindCluster> group_clusters(const std::vector<docker::Container>& nodes);
+
+/// Names of the nodes (a kind node is called as its container) that are stopped or paused.
+std::set<std::string> halted_nodes(const std::vector<docker::Container>& nodes);
 
 /// Where the API server may be reached, best first: addresses on the docker network, then published
 /// ports of this machine.

@@ -45,12 +45,17 @@ class Reconciler {
   std::set<std::string> networks() const;
   /// Proxies that stopped may be started again only while the cluster's nodes hold their addresses.
   void set_nodes_running(const std::string& name, bool running);
+  /// Nodes whose containers are stopped or paused: long before the API notices, nobody is sent
+  /// there any more.
+  void set_halted_nodes(const std::set<std::string>& names);
 
   /// A change of that cluster's objects, made by `edit`; what it returns is planned again.
   void update(const std::string& cluster, const std::function<Store::Keys(Store&)>& edit);
   void unit_changed(const std::string& unit);
   void claim_failed(const std::string& unit, const core::Error& why);
   void network_changed(const std::string& network);
+  /// Tries again at once what failed, instead of waiting for its turn.
+  void retry_now();
   /// Plans everything again: the fleet has been discovered, or clusters are complete.
   void plan_all();
   /// New addresses may be given out: everybody who has one has been seen (or had time to show up).
@@ -61,6 +66,8 @@ class Reconciler {
   bool drained() const;
 
  private:
+  enum class Scout { Idle, Waiting, Due };
+
   struct Record {
     std::string uid;
     std::string hash;
@@ -75,6 +82,9 @@ class Reconciler {
     bool retry_planned = false;
     std::optional<std::chrono::steady_clock::time_point> again_at;  ///< the next plan without event
     bool direct_blocked = false;
+    bool direct_proven = false;
+    Scout scout = Scout::Idle;
+    unsigned scouted = 0;  ///< tries of the direct way in a row
   };
 
   struct Cluster {
@@ -102,6 +112,8 @@ class Reconciler {
   void look_after_failures(const core::Service& service, Record& record, const core::Plan& plan,
                            const core::ProxyView& proxy);
   bool give_up_addresses(const core::Service& service, Record& record);
+  void look_for_the_direct_way(const core::Service& service, Record& record, const core::Plan& plan,
+                               const core::ProxyView& proxy);
   void plan_again(const core::ServiceKey& key, Record& record, std::chrono::milliseconds delay);
   void retry_later(const core::Service& service, Record& record);
   void write(Cluster& cluster, const core::Service& service, core::Plan plan);

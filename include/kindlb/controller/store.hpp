@@ -29,6 +29,8 @@ class Store {
   /// Nothing that matters changed (a heartbeat, say): no key.
   Keys put_node(core::Node node);
   Keys remove_node(const std::string& name);
+  /// The nodes that the engine knows to stand still, whatever the API says of them.
+  Keys set_halted(const std::set<std::string>& names);
 
   /// All three resources have been listed once.
   bool synced() const { return services_listed_ && slices_listed_ && nodes_listed_; }
@@ -47,6 +49,7 @@ class Store {
   std::map<SliceId, core::EndpointSlice> slices_;
   std::map<core::ServiceKey, std::set<SliceId>> slices_by_service_;
   core::Nodes nodes_;
+  std::set<std::string> halted_;
   bool services_listed_ = false;
   bool slices_listed_ = false;
   bool nodes_listed_ = false;

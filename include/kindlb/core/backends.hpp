@@ -15,7 +15,7 @@ namespace kindlb::core {
 using Slices = std::vector<const EndpointSlice*>;
 using Nodes = std::map<std::string, Node>;
 
-/// Eligible for node ports: Ready, not being deleted, not excluded by its label
+/// Eligible for node ports: Ready, running, not being deleted, not excluded by its label
 /// (node.kubernetes.io/exclude-from-external-load-balancers).
 bool takes_traffic(const Node& node);
 
@@ -26,6 +26,7 @@ struct Path {
   std::vector<Route> routes;                                                  ///< sorted, unique
   std::size_t ready = 0;  ///< endpoints in use behind the Service, whichever the way
   std::string problem;    ///< set: this way cannot work, and why; for people
+  std::string detour;  ///< set: why node ports are used although pods were to be reached directly
 
   bool operator==(const Path&) const = default;
 };

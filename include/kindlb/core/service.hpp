@@ -147,6 +147,7 @@ struct Node {
   bool ready = false;
   bool deleting = false;
   bool excluded = false;  ///< node.kubernetes.io/exclude-from-external-load-balancers
+  bool halted = false;    ///< its container is stopped or paused, whatever the API still says
   std::vector<IpAddress> internal_ips;
   std::vector<Cidr> pod_cidrs;
 

@@ -1,0 +1,147 @@
+#include "controller/jitter.hpp"
+#include "kindlb/controller/reconciler.hpp"
+#include "kindlb/core/backoff.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace kindlb::controller {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kStrangerMemory{60};
+constexpr core::Backoff kScouting{std::chrono::seconds(10), std::chrono::minutes(5)};
+
+}  // namespace
+
+void Reconciler::look_after_failures(const core::Service& service, Record& record,
+                                     const core::Plan& plan, const core::ProxyView& proxy) {
+  if (!proxy.present || plan.apply || proxy.live == false) return;
+  if (proxy.address_refused && give_up_addresses(service, record)) {
+    spdlog::warn("{}: {}; taking another address", service.key.text(), proxy.rejection);
+    parts_.fleet.forget_failure(record.uid);
+    return;
+  }
+  if (!proxy.rejection.empty()) return retry_later(service, record);
+  const bool serving = core::is_true(service.status.conditions, core::kServingCondition);
+  if (proxy.reach != core::Reach::Unreachable || serving) return;
+  if (plan.may_fall_back && !record.direct_blocked) {
+    spdlog::warn("{}: pods cannot be reached directly ({}); going through node ports",
+                 service.key.text(), proxy.reach_detail);
+    record.direct_blocked = true;
+    record.direct_proven = false;
+    parts_.fleet.forget_failure(record.uid);
+    return;
+  }
+  retry_later(service, record);
+}
+
+/// Somebody answers for an address that was to be taken. Those in the status stay: clients know
+/// them. False: there are no others.
+bool Reconciler::give_up_addresses(const core::Service& service, Record& record) {
+  std::vector<core::IpAddress> kept;
+  bool any = false;
+  for (const auto& address : record.reserved) {
+    const auto reported = core::reported_addresses(service, address.family());
+    if (std::find(reported.begin(), reported.end(), address) != reported.end()) {
+      kept.push_back(address);
+      continue;
+    }
+    strangers_.insert_or_assign(address, steady_clock::now() + kStrangerMemory);
+    any = true;
+  }
+  record.reserved = std::move(kept);
+  return any;
+}
+
+/// One timer per Service, the earliest: each pass asks again for what it still waits for.
+void Reconciler::plan_again(const core::ServiceKey& key, Record& record,
+                            std::chrono::milliseconds delay) {
+  const auto when = steady_clock::now() + delay;
+  if (record.again_at && *record.again_at <= when) return;
+  record.again_at = when;
+  parts_.loop.after(delay, [this, key, when] {
+    auto* waiting = find_record(key);
+    if (waiting == nullptr || waiting->again_at != when) return;
+    waiting->again_at.reset();
+    dirty(key);
+  });
+}
+
+void Reconciler::retry_later(const core::Service& service, Record& record) {
+  if (std::exchange(record.retry_planned, true)) return;
+  const auto delay = core::delay_before(record.failures++, core::Backoff{}, jitter());
+  parts_.loop.after(delay, [this, key = service.key, uid = record.uid] {
+    auto* again = find_record(key);
+    if (again == nullptr || again->uid != uid) return;
+    again->retry_planned = false;
+    again->trouble.reset();
+    parts_.fleet.forget_failure(uid);
+    dirty(key);
+  });
+}
+
+void Reconciler::claim_failed(const std::string& unit, const core::Error& why) {
+  const auto found = by_unit_.find(unit);
+  if (found == by_unit_.end()) return;
+  auto* record = find_record(found->second);
+  const auto cluster = clusters_.find(found->second.cluster);
+  if (record == nullptr || cluster == clusters_.end()) return;
+  const auto* service = cluster->second.store.service(found->second);
+  if (service == nullptr) return;
+  record->trouble =
+      core::Trouble{"No proxy could be started: " + why.operation + ": " + why.detail};
+  spdlog::warn("{}: {}", found->second.text(), record->trouble->message);
+  retry_later(*service, *record);
+  dirty(found->second);
+}
+
+/// Something changed at the engine that may have been in the way: no need to sit out the delays.
+void Reconciler::retry_now() {
+  strangers_.clear();
+  for (auto& [name, cluster] : clusters_)
+    for (auto& [key, record] : cluster.records) {
+      if (!record.trouble && !record.retry_planned) continue;
+      record.trouble.reset();
+      parts_.fleet.forget_failure(record.uid);
+      dirty(key);
+    }
+}
+
+/// Through node ports, though pods might be reached directly by now: once in a while the proxy
+/// tries it, and connections move only after somebody answered.
+void Reconciler::look_for_the_direct_way(const core::Service& service, Record& record,
+                                         const core::Plan& plan, const core::ProxyView& proxy) {
+  if (!plan.detoured) {
+    record.scout = Scout::Idle;
+    record.scouted = 0;
+    return;
+  }
+  if (record.scout == Scout::Idle) {
+    record.scout = Scout::Waiting;
+    const auto delay = core::delay_before(record.scouted++, kScouting, jitter());
+    parts_.loop.after(delay, [this, key = service.key, uid = record.uid] {
+      auto* again = find_record(key);
+      if (again == nullptr || again->uid != uid || again->scout != Scout::Waiting) return;
+      again->scout = Scout::Due;
+      parts_.fleet.forget_failure(uid);
+      dirty(key);
+    });
+    return;
+  }
+  if (record.scout != Scout::Due || !plan.scouting || proxy.reach == core::Reach::Unknown) return;
+  record.scout = Scout::Idle;
+  if (proxy.reach != core::Reach::Unreachable) {
+    spdlog::info("{}: pods can be reached directly; leaving the node ports", service.key.text());
+    record.direct_blocked = false;
+    record.direct_proven = true;
+  }
+  parts_.fleet.forget_failure(record.uid);
+  dirty(service.key);
+}
+
+}  // namespace kindlb::controller

@@ -1,0 +1,73 @@
+#include "kindlb/controller/reconciler.hpp"
+
+#include <algorithm>
+
+namespace kindlb::controller {
+
+core::ServiceWorld Reconciler::gather(const Cluster& cluster, const core::Service& service,
+                                      const Record& record) const {
+  core::ServiceWorld world;
+  world.service = &service;
+  world.slices = cluster.store.slices_of(service.key);
+  world.nodes = &cluster.store.nodes();
+  world.network = address_spaces(cluster, service);
+  world.reserved = record.reserved;
+  world.proxy = parts_.fleet.view(record.uid);
+  world.told = record.told;
+  world.trouble = record.trouble;
+  if (const auto error = parts_.networks.error(cluster.network);
+      !error.empty() && world.network.empty())
+    world.trouble = core::Trouble{"The docker network cannot be used: " + error};
+  world.direct_blocked = record.direct_blocked;
+  world.direct_proven = record.direct_proven;
+  world.scout = record.scout == Scout::Due;
+  world.age = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - record.since);
+  world.may_allocate = allocation_open_;
+  world.now = parts_.now();
+  return world;
+}
+
+std::map<core::IpFamily, core::AddressSpace> Reconciler::address_spaces(
+    const Cluster& cluster, const core::Service& service) const {
+  std::map<core::IpFamily, core::AddressSpace> out;
+  const auto* facts = parts_.networks.find(cluster.network);
+  if (facts == nullptr) return out;
+  auto taken = facts->in_use;
+  mark_taken(cluster, service, taken);
+  for (const auto& [family, subnet] : facts->subnets) {
+    auto& space = out[family] = {.subnet = subnet, .taken = taken};
+    for (const auto& range : parts_.policy.ip_ranges)
+      if (range.family() == family) space.pools.push_back(range);
+  }
+  return out;
+}
+
+/// What other Services have, were promised, or report; and what a stranger answered for lately.
+void Reconciler::mark_taken(const Cluster& cluster, const core::Service& service,
+                            std::set<core::IpAddress>& taken) const {
+  std::set<core::IpAddress> own;
+  for (const auto& [name, other] : clusters_) {
+    if (other.network != cluster.network) continue;
+    for (const auto& [key, record] : other.records)
+      if (record.uid != service.uid) taken.insert(record.reserved.begin(), record.reserved.end());
+    for (const auto& [key, neighbour] : other.store.services()) {
+      if (neighbour.uid == service.uid || !core::was_ours(neighbour)) continue;
+      for (const auto family : {core::IpFamily::V4, core::IpFamily::V6})
+        for (const auto& address : core::reported_addresses(neighbour, family))
+          taken.insert(address);
+    }
+  }
+  for (const auto& [address, unit] : parts_.fleet.held_addresses(cluster.network)) {
+    if (unit == service.uid)
+      own.insert(address);
+    else
+      taken.insert(address);
+  }
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& [address, until] : strangers_)
+    if (until > now) taken.insert(address);
+  for (const auto& address : own) taken.erase(address);
+}
+
+}  // namespace kindlb::controller

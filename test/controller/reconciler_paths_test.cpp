@@ -1,0 +1,115 @@
+// Ways to the pods that close and open again, and nodes that stand still.
+#include "controller/harness.hpp"
+#include "kindlb/controller/kind_clusters.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace kindlb;
+using namespace kindlb::test;
+
+namespace {
+
+bool through_node_ports(FakeWorld& world) {
+  const auto holder = world.host.holder_of(world.service().uid);
+  if (holder.empty()) return false;
+  const auto units = world.host.units_of(holder);
+  return !units.empty() && core::Revision::parse(units[0].revision).through_node_ports();
+}
+
+/// Where the proxy sends connections, as its routes show.
+std::vector<std::string> pods(FakeWorld& world) {
+  std::vector<std::string> out;
+  for (const auto& route : world.host.routes_of(world.service().uid))
+    out.push_back(route.to.address.text());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("once pods can be reached again, connections leave the node ports without a word") {
+  FakeWorld world;
+  world.host.block_direct_path(true);
+  Kindlb kindlb(world);
+  world.add_service();
+  REQUIRE(kindlb.wait_serving());
+  REQUIRE(through_node_ports(world));
+  const auto told = world.service().status;
+  SUBCASE("while they cannot, the node ports stay, however often it is tried") {
+    const auto before = world.journal.count("send");
+    CHECK(kindlb.wait_until([&] { return world.journal.count("send") >= before + 4; }));
+    CHECK(world.serves());
+  }
+  SUBCASE("when they can") {
+    world.host.block_direct_path(false);
+    CHECK(kindlb.wait_until([&] { return !through_node_ports(world); }));
+  }
+  CHECK(world.service().status == told);
+}
+
+TEST_CASE("a Service on node ports stays there over a restart until the direct way is proven") {
+  FakeWorld world;
+  world.host.block_direct_path(true);
+  {
+    Kindlb kindlb(world);
+    world.add_service();
+    REQUIRE(kindlb.wait_serving());
+    REQUIRE(kindlb.wait_quiet());
+  }
+  const auto writes = world.writes();
+  Kindlb again(world);
+  REQUIRE(again.wait_quiet());
+  CHECK(through_node_ports(world));
+  world.host.block_direct_path(false);
+  CHECK(again.wait_until([&] { return !through_node_ports(world); }));
+  CHECK(world.writes() == writes);
+}
+
+TEST_CASE("nobody is sent to a node that stands still") {
+  FakeWorld world;
+  Kindlb kindlb(world);
+  world.add_service();
+  REQUIRE(kindlb.wait_serving());
+  REQUIRE(kindlb.wait_quiet());
+  const auto told = world.service().status;
+  REQUIRE(pods(world).size() == 2);
+
+  kindlb.on_loop([&] { kindlb.reconciler().set_halted_nodes({"node-b"}); });
+  CHECK(kindlb.wait_until([&] { return pods(world) == std::vector<std::string>{"10.244.0.5"}; }));
+  world.kube().put_node(a_node("node-b", "172.18.0.3"));  // as Ready as ever, says the API
+  REQUIRE(kindlb.wait_quiet());
+  CHECK(pods(world).size() == 1);
+
+  kindlb.on_loop([&] { kindlb.reconciler().set_halted_nodes({}); });
+  CHECK(kindlb.wait_until([&] { return pods(world).size() == 2; }));
+  CHECK(world.service().status == told);
+}
+
+TEST_CASE("what failed is tried again as soon as something changes at the engine") {
+  FakeWorld world;
+  // More failures in a row than the patience of a test has delays for.
+  world.host.fail_next("create", {core::ErrorKind::Invalid, "create", "no space left"}, 12);
+  Kindlb kindlb(world, {.warm_proxies = 0});
+  world.add_service();
+  REQUIRE(kindlb.wait_until([&] { return world.serving() == "False/Infrastructure"; }));
+  for (int i = 0; i < 200 && !world.serves(); ++i) {
+    kindlb.on_loop([&] { kindlb.reconciler().retry_now(); });
+    kindlb.wait_until([] { return true; });
+  }
+  CHECK(kindlb.wait_serving());
+}
+
+TEST_CASE("nodes are halted when their containers do not run") {
+  using docker::ContainerState;
+  std::vector<docker::Container> nodes(3);
+  nodes[0].name = "kind-worker";
+  nodes[0].state = ContainerState::Running;
+  nodes[1].name = "kind-worker2";
+  nodes[1].state = ContainerState::Paused;
+  nodes[2].name = "kind-worker3";
+  nodes[2].state = ContainerState::Exited;
+  CHECK(controller::halted_nodes(nodes) == std::set<std::string>{"kind-worker2", "kind-worker3"});
+}
