@@ -77,6 +77,8 @@ class Definitions {
     options_.command = kCommands.at(app_.get_subcommands().front()->get_name());
     options_.single_cluster = !options_.kubeconfig.empty() || !options_.context.empty();
     if (!classes_.empty()) options_.policy.classes = classes_;
+    for (const auto& range : ip_ranges_)
+      options_.policy.ip_ranges.push_back(*core::AddressRange::parse(range));
     return options_;
   }
 
@@ -116,6 +118,17 @@ class Definitions {
         ->group(kGroup);
     run.add_flag("--strict", options_.policy.strict,
                  "Refuse a Service rather than serve it degraded")
+        ->group(kGroup);
+    run.add_option("--ip-range", ip_ranges_,
+                   "Where new addresses come from: 172.18.200.0/24 or 172.18.200.1-172.18.200.9; "
+                   "repeatable, per family [all of the docker network, from the top]")
+        ->allow_extra_args(false)
+        ->check([](const std::string& text) -> std::string {
+          if (core::AddressRange::parse(text)) return "";
+          return "'" + text +
+                 "' is no range of addresses: write 172.18.200.0/24 or "
+                 "172.18.200.1-172.18.200.9";
+        })
         ->group(kGroup);
     add_choice<core::Datapath>(run, "--datapath", options_.policy.datapath,
                                {{"auto", core::Datapath::Auto},
@@ -174,6 +187,7 @@ class Definitions {
   CLI::App app_;
   Options options_;
   std::vector<std::string> classes_;
+  std::vector<std::string> ip_ranges_;
 };
 
 /// `kindlb --flag` means `kindlb run --flag`, but help and version are about the whole.

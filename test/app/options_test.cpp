@@ -14,10 +14,10 @@ using app::Options;
 using Words = std::vector<std::string>;
 
 const Words kCommands = {"run", "version", "cleanup", "completion"};
-const Words kRunFlags = {"--kubeconfig",    "--context",   "--network",  "--load-balancer-class",
-                         "--require-class", "--strict",    "--datapath", "--warm-proxies",
-                         "--envoy-image",   "--agent",     "--on-exit",  "--docker-host",
-                         "--log-level",     "--log-format"};
+const Words kRunFlags = {"--kubeconfig",    "--context",     "--network",   "--load-balancer-class",
+                         "--require-class", "--strict",      "--ip-range",  "--datapath",
+                         "--warm-proxies",  "--envoy-image", "--agent",     "--on-exit",
+                         "--docker-host",   "--log-level",   "--log-format"};
 
 Options parsed(const Words& words) {
   const auto result = app::parse(words);
@@ -58,6 +58,13 @@ TEST_CASE("each flag lands where it belongs") {
     std::function<bool(const Options&)> holds;
   };
   const Case cases[] = {
+      {"ip ranges",
+       {"--ip-range", "172.18.9.0/24", "--ip-range", "fc00::10-fc00::1f"},
+       [](const Options& o) {
+         return o.policy.ip_ranges.size() == 2 &&
+                o.policy.ip_ranges[0].text() == "172.18.9.0-172.18.9.255" &&
+                o.policy.ip_ranges[1].text() == "fc00::10-fc00::1f";
+       }},
       {"kubeconfig",
        {"--kubeconfig", "f"},
        [](const auto& o) { return o.kubeconfig == "f" && o.single_cluster; }},
@@ -148,6 +155,7 @@ TEST_CASE("a mistake is told in one line that names it, with exit code 2") {
       {"unknown flag without a command", {"--frobnicate"}, "--frobnicate"},
       {"unknown command", {"serve"}, "serve"},
       {"unknown datapath", {"--datapath", "teleport"}, "teleport"},
+      {"a range that is none", {"--ip-range", "172.18.0.9-172.18.0.1"}, "172.18.0.9-172.18.0.1"},
       {"unknown exit behaviour", {"--on-exit", "explode"}, "explode"},
       {"unknown log level", {"--log-level", "loud"}, "loud"},
       {"unknown log format", {"--log-format", "xml"}, "xml"},

@@ -3,6 +3,8 @@
 #include "kindlb/core/eligibility.hpp"
 #include "support/printing.hpp"
 
+#include <atomic>
+
 using namespace kindlb;
 using namespace kindlb::test;
 using core::ErrorKind;
