@@ -22,7 +22,8 @@ bool is_usable(const IpAddress& address, const AddressSpace& space) {
 std::optional<IpAddress> highest_free(const AddressSpace& space) {
   auto pools = space.pools;
   if (pools.empty()) pools.push_back({space.subnet.first(), space.subnet.last()});
-  std::sort(pools.rbegin(), pools.rend());
+  std::sort(pools.begin(), pools.end(),
+            [](const AddressRange& a, const AddressRange& b) { return b.last < a.last; });
   for (const auto& pool : pools) {
     // A pool may reach beyond the network: what is outside is nobody's to give.
     std::optional<IpAddress> candidate = std::min(pool.last, space.subnet.last());

@@ -26,6 +26,7 @@ class Life : public World {
   core::Plan step() {
     auto next = plan();
     if (next.write) service = accepted(service, *next.write);
+    if (!next.write && !next.told.hash.empty()) told = next.told;
     if (!next.addresses.empty()) reserved = next.addresses;
     now += std::chrono::seconds(1);
     return next;
@@ -50,9 +51,24 @@ class Life : public World {
     proxy.sent = {};
   }
   void proxy_is_lost() { proxy = {}; }
+  /// Plans and plays a proxy that does what it is told, until nothing is left to do.
+  void settle() {
+    for (int rounds = 0; rounds < 10; ++rounds) {
+      const auto next = step();
+      if (next.empty()) return;
+      if (next.remove_proxy) proxy_is_lost();
+      if (next.claim) proxy_claimed();
+      if (next.apply) proxy_confirms(next);
+    }
+    FAIL("this never ends: " << shown(step()));
+  }
+  void annotate(const std::string& name, const std::string& value) {
+    service.annotations[name] = value;
+  }
   /// What a restarted kindlb knows: the API, and what the proxies hold and acknowledged.
   void kindlb_restarts() {
     reserved.clear();
+    told = {};
     trouble.reset();
     direct_blocked = false;
     age = std::chrono::milliseconds(0);
@@ -65,9 +81,16 @@ class Life : public World {
 
   std::string serving() const { return brief(core::kServingCondition); }
   std::string provisioning() const { return brief(core::kProvisioningCondition); }
-  std::string message() const {
-    const auto* found = core::find_condition(service.status.conditions, core::kServingCondition);
+  /// "absent" or "True/PortsNotSupported"
+  std::string degraded() const { return brief(core::kDegradedCondition); }
+  std::string message(const char* type = core::kServingCondition) const {
+    const auto* found = core::find_condition(service.status.conditions, type);
     return found == nullptr ? "" : found->message;
+  }
+  core::Timestamp since(const char* type) const {
+    const auto* found = core::find_condition(service.status.conditions, type);
+    REQUIRE(found != nullptr);
+    return found->last_transition;
   }
   std::string address() const {
     return service.status.ingress.empty() ? "" : service.status.ingress[0].ip;
@@ -88,7 +111,7 @@ inline Life settled(const core::Service& born = a_service().with_port(80)) {
   life.proxy_confirms(life.step());
   life.step();
   REQUIRE(life.serving() == "True/Serving");
-  REQUIRE(life.plan().empty());
+  REQUIRE(life.step().empty());
   return life;
 }
 

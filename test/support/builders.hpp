@@ -36,6 +36,10 @@ inline core::Cidr cidr(const std::string& text) {
   return core::Cidr::parse(text).value();
 }
 
+inline core::AddressRange range(const std::string& text) {
+  return core::AddressRange::parse(text).value();
+}
+
 inline core::Target target(const std::string& address, std::uint16_t port) {
   return {ip(address), port};
 }
@@ -234,6 +238,7 @@ struct World {
        {cidr("172.18.0.0/16"), {ip("172.18.0.1"), ip("172.18.0.2"), ip("172.18.0.3")}}}};
   std::vector<core::IpAddress> reserved;
   core::ProxyView proxy;
+  core::Told told;
   std::optional<core::Trouble> trouble;
   bool direct_blocked = false;
   std::chrono::milliseconds age{0};
@@ -249,6 +254,7 @@ struct World {
     out.network = network;
     out.reserved = reserved;
     out.proxy = proxy;
+    out.told = told;
     out.trouble = trouble;
     out.direct_blocked = direct_blocked;
     out.age = age;
@@ -257,6 +263,7 @@ struct World {
     return out;
   }
   core::Plan plan() const { return core::plan_service(view(), policy); }
+  core::Forecast foresee() const { return core::foresee(view(), policy); }
 };
 
 /// Two nodes, kind-control-plane (172.18.0.2) and kind-worker (172.18.0.3), and one ready pod on

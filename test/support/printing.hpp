@@ -106,6 +106,12 @@ inline doctest::String toString(TrafficPolicy value) {
 inline doctest::String toString(Datapath value) {
   return enumerator(std::array{"auto", "direct", "nodeport"}, value);
 }
+inline doctest::String toString(ProxyProtocol value) {
+  return enumerator(std::array{"none", "v1", "v2"}, value);
+}
+inline doctest::String toString(MixedProtocols value) {
+  return enumerator(std::array{"any", "distinct ports", "none"}, value);
+}
 inline doctest::String toString(ConditionStatus value) {
   return enumerator(std::array{"True", "False", "Unknown"}, value);
 }
@@ -134,6 +140,9 @@ inline std::ostream& operator<<(std::ostream& out, const IpAddress& value) {
   return out << value.text();
 }
 inline std::ostream& operator<<(std::ostream& out, const Cidr& value) {
+  return out << value.text();
+}
+inline std::ostream& operator<<(std::ostream& out, const AddressRange& value) {
   return out << value.text();
 }
 inline std::ostream& operator<<(std::ostream& out, const ServiceKey& value) {
