@@ -64,6 +64,8 @@ class HttpApi final : public Api {
   Result<std::string> field_of(const std::string& target, const std::string& operation,
                                const std::vector<const char*>& path, std::stop_token stop);
   Error why_refused(const core::StatusApply& apply, Error error);
+  Result<void> emit_again(const core::Service& about, const core::EventNote& note,
+                          core::Timestamp now);
   Result<ReleaseStep> next_release_step(const ReleasePatch& patch, const std::string& operation);
 
   std::shared_ptr<http::Client> client_;
@@ -163,7 +165,26 @@ Result<void> HttpApi::emit(const core::Service& about, const core::EventNote& no
   }
   // Nobody will read an event in a namespace that is going away.
   if (response->status == 403 && has_cause(response->body, "NamespaceTerminating")) return {};
+  if (response->status == 409) return emit_again(about, note, now);
   if (!is_success(*response)) return error_of(*response, operation);
+  return {};
+}
+
+/// It was told before: count it.
+Result<void> HttpApi::emit_again(const core::Service& about, const core::EventNote& note,
+                                 core::Timestamp now) {
+  const auto operation = "count event " + note.reason + " about " + named(about.key);
+  const auto target = events_path(about.key.ns) + "/" + event_name(about, note);
+  const auto before = call(request("GET", target), operation);
+  if (!before) return before.error();
+  const auto event = parse_json(before->body);
+  const bool counted =
+      event.is_object() && event.contains("count") && event["count"].is_number_unsigned();
+  const auto count = counted ? event["count"].get<std::uint64_t>() : 1;
+  const auto done = call(
+      request("PATCH", target, "application/merge-patch+json", encode_event_again(count + 1, now)),
+      operation);
+  if (!done) return done.error();
   return {};
 }
 }  // namespace

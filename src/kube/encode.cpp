@@ -1,5 +1,6 @@
 #include "kube/encode.hpp"
 
+#include "kindlb/core/hash.hpp"
 #include "kindlb/kube/manifest.hpp"
 #include "kube/codec.hpp"
 #include "kube/time.hpp"
@@ -131,29 +132,39 @@ std::string shortened(const std::string& text, std::size_t limit) {
   return text.substr(0, limit);
 }
 
+std::string event_name(const core::Service& about, const core::EventNote& note) {
+  core::Hasher hash;
+  hash.add(about.uid).add(note.type == core::EventType::Warning ? 1U : 0U);
+  hash.add(note.reason).add(note.message);
+  return about.key.name + "." + hash.text();
+}
+
+std::string encode_event_again(std::uint64_t count, core::Timestamp now) {
+  return to_text({{"count", count}, {"lastTimestamp", format_time(now)}});
+}
+
 std::string encode_event(const core::Service& about, const core::EventNote& note,
                          core::Timestamp now) {
   const auto time = format_time(now);
   const bool warning = note.type == core::EventType::Warning;
-  return to_text(
-      {{"apiVersion", "v1"},
-       {"kind", "Event"},
-       {"metadata", {{"generateName", about.key.name + "."}, {"namespace", about.key.ns}}},
-       {"involvedObject",
-        {{"apiVersion", "v1"},
-         {"kind", "Service"},
-         {"namespace", about.key.ns},
-         {"name", about.key.name},
-         {"uid", about.uid},
-         {"resourceVersion", about.resource_version}}},
-       {"type", warning ? "Warning" : "Normal"},
-       {"reason", note.reason},
-       {"message", shortened(note.message, kMaxEventMessage)},
-       {"source", {{"component", core::kFieldManager}}},
-       {"reportingComponent", core::kFieldManager},
-       {"firstTimestamp", time},
-       {"lastTimestamp", time},
-       {"count", 1}});
+  return to_text({{"apiVersion", "v1"},
+                  {"kind", "Event"},
+                  {"metadata", {{"name", event_name(about, note)}, {"namespace", about.key.ns}}},
+                  {"involvedObject",
+                   {{"apiVersion", "v1"},
+                    {"kind", "Service"},
+                    {"namespace", about.key.ns},
+                    {"name", about.key.name},
+                    {"uid", about.uid},
+                    {"resourceVersion", about.resource_version}}},
+                  {"type", warning ? "Warning" : "Normal"},
+                  {"reason", note.reason},
+                  {"message", shortened(note.message, kMaxEventMessage)},
+                  {"source", {{"component", core::kFieldManager}}},
+                  {"reportingComponent", core::kFieldManager},
+                  {"firstTimestamp", time},
+                  {"lastTimestamp", time},
+                  {"count", 1}});
 }
 
 core::Result<ReleaseStep> plan_release(std::string_view service_json, const ReleasePatch& wanted) {

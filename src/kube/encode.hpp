@@ -5,6 +5,7 @@
 #include "kindlb/core/service.hpp"
 #include "kindlb/kube/api.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,12 @@ namespace kindlb::kube {
 std::string encode_apply(const core::StatusApply& apply);
 
 /// A core/v1 Event, which `kubectl describe service` shows.
+/// The same news about the same Service has the same name, so that it is told once and counted.
+std::string event_name(const core::Service& about, const core::EventNote& note);
 std::string encode_event(const core::Service& about, const core::EventNote& note,
                          core::Timestamp now);
+/// A merge patch that says it happened again.
+std::string encode_event_again(std::uint64_t count, core::Timestamp now);
 
 /// What to send to take our things off a Service as it was just read.
 struct ReleaseStep {

@@ -260,6 +260,15 @@ TEST_CASE("events are shown with the Service") {
   CHECK(events[0]["source"]["component"] == "kindlb");
   CHECK(events[0]["count"] == 1);
 
+  SUBCASE("told again, it is counted rather than repeated") {
+    for (int i = 0; i < 2; ++i)
+      REQUIRE(
+          space.api->emit(about, {core::EventType::Warning, "Unsupported", "SCTP is not supported"})
+              .ok());
+    const auto again = space.get("/api/v1/namespaces/" + space.ns + "/events")["items"];
+    REQUIRE(again.size() == 1);
+    CHECK(again[0]["count"] == 3);
+  }
   SUBCASE("a namespace that is going away takes none, which is fine") {
     space.rest.remove("/api/v1/namespaces/" + space.ns);
     CHECK(space.api->emit(about, {core::EventType::Normal, "Deleted", "gone"}).ok());

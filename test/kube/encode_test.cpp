@@ -89,15 +89,34 @@ TEST_CASE("an Event as kubectl describe expects it") {
   about.key = {"kind", "default", "web"};
   about.uid = "u-1";
   about.resource_version = "42";
-  const auto text =
-      kube::encode_event(about, {core::EventType::Warning, "Unsupported", "no SCTP"}, noon());
+  const core::EventNote note{core::EventType::Warning, "Unsupported", "no SCTP"};
+  const auto name = kube::event_name(about, note);
   CHECK(
-      text ==
-      R"({"apiVersion":"v1","kind":"Event","metadata":{"generateName":"web.","namespace":"default"},)"
-      R"("involvedObject":{"apiVersion":"v1","kind":"Service","namespace":"default","name":"web",)"
-      R"("uid":"u-1","resourceVersion":"42"},"type":"Warning","reason":"Unsupported",)"
-      R"("message":"no SCTP","source":{"component":"kindlb"},"reportingComponent":"kindlb",)"
-      R"("firstTimestamp":"2026-01-02T12:00:00Z","lastTimestamp":"2026-01-02T12:00:00Z","count":1})");
+      kube::encode_event(about, note, noon()) ==
+      R"({"apiVersion":"v1","kind":"Event","metadata":{"name":")" + name +
+          R"(","namespace":"default"},)"
+          R"("involvedObject":{"apiVersion":"v1","kind":"Service","namespace":"default","name":"web",)"
+          R"("uid":"u-1","resourceVersion":"42"},"type":"Warning","reason":"Unsupported",)"
+          R"("message":"no SCTP","source":{"component":"kindlb"},"reportingComponent":"kindlb",)"
+          R"("firstTimestamp":"2026-01-02T12:00:00Z","lastTimestamp":"2026-01-02T12:00:00Z","count":1})");
+}
+
+TEST_CASE("the same news about the same Service has the same name, other news another") {
+  core::Service about;
+  about.key = {"kind", "default", "web"};
+  about.uid = "u-1";
+  const core::EventNote note{core::EventType::Warning, "Unsupported", "no SCTP"};
+  const auto name = kube::event_name(about, note);
+  CHECK(name.starts_with("web."));
+  CHECK(name == kube::event_name(about, note));
+  for (const auto& other : {core::EventNote{core::EventType::Normal, "Unsupported", "no SCTP"},
+                            core::EventNote{core::EventType::Warning, "Degraded", "no SCTP"},
+                            core::EventNote{core::EventType::Warning, "Unsupported", "no UDP"}})
+    CHECK(name != kube::event_name(about, other));
+  about.uid = "u-2";
+  CHECK(name != kube::event_name(about, note));
+  CHECK(kube::encode_event_again(3, noon()) ==
+        R"({"count":3,"lastTimestamp":"2026-01-02T12:00:00Z"})");
 }
 
 TEST_CASE("messages are shortened between characters") {
