@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
   switch (options.command) {
     case app::Command::Run:
       return app::run(options);
+    case app::Command::Plan:
+      return app::plan(options);
     case app::Command::Cleanup:
       return app::cleanup(options);
     case app::Command::Version:

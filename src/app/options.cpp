@@ -1,10 +1,13 @@
 #include "kindlb/app/options.hpp"
 
-#include <CLI/CLI.hpp>
+#include "app/command_words.hpp"
+#include "app/flags.hpp"
+#include "kindlb/profile/profile.hpp"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 namespace kindlb::app {
 
@@ -21,28 +24,11 @@ constexpr const char* kExamples =
     "  kindlb run --warm-proxies 8           keep more proxies ready for bursts of Services\n"
     "  kindlb run --kubeconfig dev.yaml --context dev --network kind\n"
     "                                        serve that one cluster\n"
+    "  kindlb plan -f web.yaml --profile aws how would these Services fare, and why?\n"
     "  kindlb cleanup                        remove what kindlb made\n"
     "  kubectl wait --for=condition=LoadBalancerServing service/web\n"
     "                                        wait until a Service really answers\n"
     "Flags of a command: kindlb COMMAND --help";
-
-/// An option whose value is one of a few words.
-template <typename T>
-CLI::Option* add_choice(CLI::App& command, const std::string& name, T& target,
-                        const std::vector<std::pair<std::string, T>>& choices,
-                        const std::string& description) {
-  std::string words;
-  for (const auto& [word, value] : choices) words += (words.empty() ? "" : "|") + word;
-  const auto set = [name, &target, choices, words](const std::string& text) {
-    for (const auto& [word, value] : choices) {
-      if (word != text) continue;
-      target = value;
-      return;
-    }
-    throw CLI::ValidationError(name, "must be " + words + ", not " + text);
-  };
-  return command.add_option_function<std::string>(name, set, description)->option_text(words);
-}
 
 /// The definitions, and the places the parser fills.
 class Definitions {
@@ -51,6 +37,7 @@ class Definitions {
     app_.require_subcommand(1);
     app_.footer(kExamples);
     add_run();
+    add_plan();
     app_.add_subcommand("version", "Print the version");
     add_cleanup();
     auto* completion = app_.add_subcommand("completion", "Print a shell completion script");
@@ -71,6 +58,7 @@ class Definitions {
 
   Options take() {
     static const std::map<std::string, Command> kCommands = {{"run", Command::Run},
+                                                             {"plan", Command::Plan},
                                                              {"version", Command::Version},
                                                              {"cleanup", Command::Cleanup},
                                                              {"completion", Command::Completion}};
@@ -90,6 +78,13 @@ class Definitions {
     add_service_flags(*run);
     add_proxy_flags(*run);
     add_common_flags(*run);
+  }
+
+  void add_plan() {
+    auto* plan = app_.add_subcommand(
+        "plan", "Say what would become of Services in manifests; needs no cluster and no Docker");
+    add_plan_flags(*plan, options_.plan);
+    add_service_flags(*plan);
   }
 
   void add_cluster_flags(CLI::App& run) {
@@ -129,6 +124,10 @@ class Definitions {
                  "' is no range of addresses: write 172.18.200.0/24 or "
                  "172.18.200.1-172.18.200.9";
         })
+        ->group(kGroup);
+    run.add_option("--profile", options_.profile,
+                   "Do no more than this provider could: a name, a file of your own, or list to "
+                   "see the names [full]")
         ->group(kGroup);
     add_choice<core::Datapath>(run, "--datapath", options_.policy.datapath,
                                {{"auto", core::Datapath::Auto},
@@ -203,6 +202,18 @@ Parsed mistake(std::string line) {
   return {std::nullopt, "kindlb: " + line + " (see kindlb --help)\n", 2};
 }
 
+/// What needs more than the words themselves.
+Parsed completed(Options options) {
+  if (options.profile == "list") return {std::nullopt, profile::list_profiles(), 0};
+  if (options.command == Command::Plan && options.plan.files.empty())
+    return mistake("plan needs something to read: -f FILE, -f FOLDER, or -f - for standard input");
+  auto chosen = profile::load_profile(options.profile);
+  if (!chosen.ok())
+    return mistake("--profile: " + chosen.error().operation + ": " + chosen.error().detail);
+  options.policy.capabilities = std::move(chosen->capabilities);
+  return {std::move(options), "", 0};
+}
+
 }  // namespace
 
 Parsed parse(const std::vector<std::string>& arguments) {
@@ -222,61 +233,20 @@ Parsed parse(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     return mistake(error.what());
   }
-  return {definitions.take(), "", 0};
+  return completed(definitions.take());
 }
 
-namespace {
-
-/// "run --a --b" per command, for the scripts below.
-std::vector<std::pair<std::string, std::string>> words_by_command() {
+std::vector<CommandWords> command_words() {
   Definitions definitions;
-  std::vector<std::pair<std::string, std::string>> out;
+  std::vector<CommandWords> out;
   for (const auto* command : definitions.app().get_subcommands({})) {
     std::string flags;
     for (const auto* option : command->get_options())
       for (const auto& name : option->get_lnames()) flags += " --" + name;
     if (command->get_name() == "completion") flags += " bash zsh fish";
-    out.emplace_back(command->get_name(), flags);
+    out.push_back({command->get_name(), flags});
   }
   return out;
-}
-
-std::string bash_completion() {
-  std::string names;
-  std::string cases;
-  for (const auto& [name, flags] : words_by_command()) {
-    names += " " + name;
-    cases += "    " + name + ") words=\"" + flags + "\" ;;\n";
-  }
-  return "_kindlb() {\n"
-         "  local words cur=${COMP_WORDS[COMP_CWORD]}\n"
-         "  case ${COMP_WORDS[1]} in\n" +
-         cases + "    *) words=\"" + names +
-         " --help\" ;;\n"
-         "  esac\n"
-         "  [ \"$COMP_CWORD\" -gt 1 ] || words=\"" +
-         names +
-         " --help\"\n"
-         "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-         "}\n"
-         "complete -o default -F _kindlb kindlb\n";
-}
-
-std::string fish_completion() {
-  std::string out = "complete -c kindlb -f\n";
-  for (const auto& [name, flags] : words_by_command()) {
-    out += "complete -c kindlb -n __fish_use_subcommand -a " + name + "\n";
-    out += "complete -c kindlb -n '__fish_seen_subcommand_from " + name + "' -a '" + flags + "'\n";
-  }
-  return out;
-}
-
-}  // namespace
-
-std::string completion_script(const std::string& shell) {
-  if (shell == "fish") return fish_completion();
-  if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash_completion();
-  return bash_completion();
 }
 
 }  // namespace kindlb::app

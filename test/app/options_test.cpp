@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,16 @@ using namespace kindlb;
 using app::Options;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"run", "version", "cleanup", "completion"};
-const Words kRunFlags = {"--kubeconfig",    "--context",     "--network",   "--load-balancer-class",
-                         "--require-class", "--strict",      "--ip-range",  "--datapath",
-                         "--warm-proxies",  "--envoy-image", "--agent",     "--on-exit",
-                         "--docker-host",   "--log-level",   "--log-format"};
+const Words kCommands = {"run", "plan", "version", "cleanup", "completion"};
+const Words kRunFlags = {
+    "--kubeconfig",    "--context",      "--network",     "--load-balancer-class",
+    "--require-class", "--strict",       "--ip-range",    "--profile",
+    "--datapath",      "--warm-proxies", "--envoy-image", "--agent",
+    "--on-exit",       "--docker-host",  "--log-level",   "--log-format"};
+
+const Words kPlanFlags = {
+    "--filename", "--cluster",  "--output",   "--exit-code",     "--profile",
+    "--strict",   "--datapath", "--ip-range", "--require-class", "--load-balancer-class"};
 
 Options parsed(const Words& words) {
   const auto result = app::parse(words);
@@ -42,6 +48,7 @@ TEST_CASE("no words at all mean run with the defaults") {
   CHECK_FALSE(options.policy.require_class);
   CHECK_FALSE(options.policy.strict);
   CHECK(options.policy.datapath == core::Datapath::Auto);
+  CHECK(options.policy.capabilities == core::Capabilities{});
   CHECK(options.warm_proxies == 2);
   CHECK(options.agent_binary.empty());
   CHECK(options.on_exit == app::OnExit::Keep);
@@ -93,6 +100,29 @@ TEST_CASE("each flag lands where it belongs") {
       {"datapath nodeport",
        {"--datapath=nodeport"},
        [](const auto& o) { return o.policy.datapath == core::Datapath::NodePort; }},
+      {"profile",
+       {"--profile", "gce"},
+       [](const auto& o) {
+         return o.policy.capabilities.mixed_protocols == core::MixedProtocols::None;
+       }},
+      {"plan",
+       {"plan", "-f", "a.yaml", "-f", "-", "--filename=b"},
+       [](const auto& o) {
+         return o.command == app::Command::Plan && o.plan.files == Words{"a.yaml", "-", "b"} &&
+                o.plan.format == app::PlanFormat::Text && !o.plan.exit_code;
+       }},
+      {"plan for elsewhere",
+       {"plan", "-f", "a", "--cluster", "c.yaml", "-o", "json", "--exit-code", "--strict",
+        "--profile=tcp-only", "--datapath", "nodeport"},
+       [](const auto& o) {
+         return o.plan.cluster == "c.yaml" && o.plan.format == app::PlanFormat::Json &&
+                o.plan.exit_code && o.policy.strict &&
+                o.policy.datapath == core::Datapath::NodePort &&
+                o.policy.capabilities.protocols == std::set{core::Protocol::Tcp};
+       }},
+      {"plan as YAML",
+       {"plan", "-f", "a", "--output=yaml"},
+       [](const auto& o) { return o.plan.format == app::PlanFormat::Yaml; }},
       {"no warm proxies",
        {"--warm-proxies", "0"},
        [](const auto& o) { return o.warm_proxies == 0; }},
@@ -166,6 +196,10 @@ TEST_CASE("a mistake is told in one line that names it, with exit code 2") {
       {"an unexpected word", {"run", "fast"}, "fast"},
       {"a shell is missing", {"completion"}, "shell"},
       {"unknown shell", {"completion", "csh"}, "csh"},
+      {"unknown profile", {"--profile", "awz"}, "openstack"},
+      {"a profile that is not there", {"--profile", "./nowhere.yaml"}, "nowhere.yaml"},
+      {"nothing to plan", {"plan"}, "-f"},
+      {"unknown output", {"plan", "-f", "a", "-o", "xml"}, "xml"},
       {"a flag of another command", {"version", "--strict"}, "--strict"},
   };
   for (const auto& c : cases) {
@@ -193,6 +227,10 @@ TEST_CASE("help names everything there is") {
   for (const auto& flag : kRunFlags) CHECK_MESSAGE(holds(run.text, flag), flag);
   for (const char* group : {"Clusters", "Services", "Proxies", "Engine and logs"})
     CHECK_MESSAGE(holds(run.text, group), group);
+  const auto plan = app::parse({"plan", "--help"});
+  CHECK(plan.exit_code == 0);
+  for (const auto& flag : kPlanFlags) CHECK_MESSAGE(holds(plan.text, flag), flag);
+  CHECK(holds(plan.text, "Examples:"));
   const auto cleanup = app::parse({"cleanup", "--help"});
   CHECK(holds(cleanup.text, "--yes"));
   CHECK(holds(cleanup.text, "--docker-host"));
@@ -204,6 +242,16 @@ TEST_CASE("completion knows every command and every flag") {
       const auto script = app::completion_script(shell);
       for (const auto& command : kCommands) CHECK_MESSAGE(holds(script, command), command);
       for (const auto& flag : kRunFlags) CHECK_MESSAGE(holds(script, flag), flag);
+      for (const auto& flag : kPlanFlags) CHECK_MESSAGE(holds(script, flag), flag);
     }
+  }
+}
+
+TEST_CASE("the profiles are listed and nothing else is done") {
+  for (const Words& words : {Words{"--profile", "list"}, Words{"plan", "--profile", "list"}}) {
+    const auto listed = app::parse(words);
+    CHECK_FALSE(listed.options);
+    CHECK(listed.exit_code == 0);
+    CHECK(holds(listed.text, "\naws "));
   }
 }

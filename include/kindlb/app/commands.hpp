@@ -7,6 +7,8 @@
 namespace kindlb::app {
 
 int run(const Options& options);
+/// Needs neither a cluster nor an engine.
+int plan(const Options& options);
 int cleanup(const Options& options);
 
 }  // namespace kindlb::app

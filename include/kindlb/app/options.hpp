@@ -9,9 +9,19 @@
 
 namespace kindlb::app {
 
-enum class Command { Run, Version, Cleanup, Completion };
+enum class Command { Run, Plan, Version, Cleanup, Completion };
 enum class LogFormat { Human, Json };
 enum class OnExit { Keep, Delete };
+
+enum class PlanFormat { Text, Json, Yaml };
+
+/// Of `kindlb plan` alone.
+struct PlanOptions {
+  std::vector<std::string> files;  ///< "-": standard input; a folder: its manifests
+  std::string cluster;             ///< file with facts; empty: kind's usual ones
+  PlanFormat format = PlanFormat::Text;
+  bool exit_code = false;  ///< 1 when a Service would be degraded, refused or would not work
+};
 
 struct Options {
   Command command = Command::Run;
@@ -23,7 +33,8 @@ struct Options {
   bool single_cluster = false;  ///< --kubeconfig or --context was given
 
   // Services
-  core::Policy policy;
+  core::Policy policy;  ///< the profile's capabilities included
+  std::string profile = "full";
 
   // proxies
   std::size_t warm_proxies = 2;
@@ -35,6 +46,8 @@ struct Options {
   std::string docker_host;
   std::string log_level = "info";
   LogFormat log_format = LogFormat::Human;
+
+  PlanOptions plan;
 
   bool assume_yes = false;  ///< cleanup
   std::string shell;        ///< completion

@@ -1,0 +1,35 @@
+#pragma once
+// How flags are defined, shared by the sub-commands. Included by few sources: CLI11 is slow to
+// compile.
+
+#include "kindlb/app/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kindlb::app {
+
+/// An option whose value is one of a few words.
+template <typename T>
+CLI::Option* add_choice(CLI::App& command, const std::string& name, T& target,
+                        const std::vector<std::pair<std::string, T>>& choices,
+                        const std::string& description) {
+  std::string words;
+  for (const auto& [word, value] : choices) words += (words.empty() ? "" : "|") + word;
+  const auto set = [name, &target, choices, words](const std::string& text) {
+    for (const auto& [word, value] : choices) {
+      if (word != text) continue;
+      target = value;
+      return;
+    }
+    throw CLI::ValidationError(name, "must be " + words + ", not " + text);
+  };
+  return command.add_option_function<std::string>(name, set, description)->option_text(words);
+}
+
+void add_plan_flags(CLI::App& plan, PlanOptions& options);
+
+}  // namespace kindlb::app

@@ -1,0 +1,114 @@
+#include "app/startup.hpp"
+#include "kindlb/app/cluster_facts.hpp"
+#include "kindlb/app/commands.hpp"
+#include "kindlb/app/outlook.hpp"
+#include "kindlb/kube/manifest.hpp"
+#include "kindlb/yaml/file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kindlb::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+bool is_manifest(const fs::path& path) {
+  const auto extension = path.extension();
+  return extension == ".yaml" || extension == ".yml" || extension == ".json";
+}
+
+/// The manifests in a folder, by name; anything else is left alone. Folders inside are not entered.
+Result<std::vector<std::string>> files_in(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (is_manifest(it->path()) && it->is_regular_file(error)) out.push_back(it->path().string());
+  if (error) return Error{ErrorKind::Denied, folder, error.message()};
+  if (out.empty()) return Error{ErrorKind::NotFound, folder, "holds no .yaml, .yml or .json file"};
+  std::ranges::sort(out);
+  return out;
+}
+
+Result<void> read_manifests(const std::string& name, kube::ManifestReader& into) {
+  std::error_code ignored;
+  std::vector<std::string> files = {name};
+  if (name != "-" && fs::is_directory(name, ignored)) {
+    auto found = files_in(name);
+    if (!found.ok()) return found.error();
+    files = std::move(*found);
+  }
+  for (const auto& file : files) {
+    const auto text = yaml::read_file(file);
+    if (!text.ok()) return text.error();
+    if (auto added = into.add(*text, file == "-" ? "<stdin>" : file); !added.ok()) return added;
+  }
+  return {};
+}
+
+Result<ClusterFacts> read_facts(const std::string& file) {
+  if (file.empty()) return usual_facts();
+  const auto text = yaml::read_file(file);
+  if (!text.ok()) return text.error();
+  return parse_facts(*text, file);
+}
+
+/// $SOURCE_DATE_EPOCH makes the output reproducible, as elsewhere.
+core::Timestamp now() {
+  const char* const fixed = std::getenv("SOURCE_DATE_EPOCH");  // NOLINT(concurrency-mt-unsafe)
+  long seconds = 0;
+  if (fixed != nullptr &&
+      std::from_chars(fixed, fixed + std::strlen(fixed), seconds).ec == std::errc{})
+    return core::Timestamp(std::chrono::seconds(seconds));
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+std::string formatted(const std::vector<Outlook>& outlooks, PlanFormat format) {
+  switch (format) {
+    case PlanFormat::Json:
+      return outlook_json(outlooks);
+    case PlanFormat::Yaml:
+      return outlook_yaml(outlooks);
+    case PlanFormat::Text:
+      break;
+  }
+  return outlook_text(outlooks);
+}
+
+bool is_trouble(const Outlook& outlook) {
+  return outlook.decision == Decision::Degrade || outlook.decision == Decision::Refuse ||
+         !outlook.forecast.failure.empty();
+}
+
+}  // namespace
+
+int plan(const Options& options) {
+  const auto facts = read_facts(options.plan.cluster);
+  if (!facts.ok()) return complain(facts.error());
+  kube::ManifestReader reader("plan");
+  for (const auto& name : options.plan.files)
+    if (const auto read = read_manifests(name, reader); !read.ok()) return complain(read.error());
+  for (const auto& note : reader.found().notes) std::fprintf(stderr, "kindlb: %s\n", note.c_str());
+  if (reader.found().services.empty()) std::fprintf(stderr, "kindlb: there is no Service here\n");
+  const auto outlooks = look_ahead(reader.take(), *facts, options.policy, now());
+  if (!outlooks.ok()) return complain(outlooks.error());
+  const auto text = formatted(*outlooks, options.plan.format);
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written) return 1;
+  return options.plan.exit_code && std::ranges::any_of(*outlooks, is_trouble) ? 1 : 0;
+}
+
+}  // namespace kindlb::app
