@@ -87,8 +87,9 @@ Condition settle(const char* type, const Wanted& wanted, const Condition* previo
   return out;
 }
 
-/// While nothing new takes effect Serving keeps its words too, or every change of the endpoints
-/// would be a write. The exception: an update that fails must say which specification is served.
+/// While nothing new is asked for or takes effect Serving keeps its words too, or every change of
+/// the endpoints would be a write. The exception: an update that fails must say which specification
+/// is served.
 void keep_words(Condition& serving, const Condition* previous, Stage stage, bool over) {
   if (previous == nullptr || previous->status != ConditionStatus::True) return;
   if (stage == Stage::Updating || (stage == Stage::Serving && !over))
@@ -177,7 +178,7 @@ std::optional<StatusApply> next_status(const Service& service, const std::string
   StatusApply next{.key = service.key, .uid = service.uid, .finalizer = true, .observed = hash};
   next.ingress = ingress_for(service, standing);
   auto serving = settle(kServingCondition, wanted_serving(standing), old_serving, finished, now);
-  keep_words(serving, old_serving, standing.stage, finished || worked);
+  keep_words(serving, old_serving, standing.stage, finished || worked || changed);
   next.conditions.push_back(std::move(serving));
   next.conditions.push_back(settle(kProvisioningCondition, wanted_provisioning(standing),
                                    old_provisioning, changed, now));

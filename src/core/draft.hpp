@@ -43,6 +43,9 @@ std::vector<Probe> wanted_probes(const Draft& draft);
 /// By us: a condition that another provider left behind says nothing about our proxy.
 bool reported_serving(const Service& service);
 
+/// The proxy still does what was told before.
+bool serves_former(const Draft& draft);
+
 /// These wishes are the ones acted on: the Service carries their hash.
 bool is_observed(const Draft& draft);
 

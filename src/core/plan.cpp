@@ -52,8 +52,10 @@ std::string exhaustion_text(const ServiceWorld& world, IpFamily family) {
 Plan no_address(const Draft& draft, IpFamily family) {
   Plan plan;
   const auto& world = draft.world;
+  const bool former = serves_former(draft);
   if (world.network.empty() && world.trouble) {
-    tell(plan, draft, {.stage = Stage::Failing, .message = world.trouble->message});
+    tell(plan, draft,
+         {.stage = former ? Stage::FailingOld : Stage::Failing, .message = world.trouble->message});
     return plan;
   }
   if (world.network.empty() || !world.may_allocate) {
@@ -61,7 +63,9 @@ Plan no_address(const Draft& draft, IpFamily family) {
     plan.again = std::chrono::milliseconds(100);
     return plan;
   }
-  tell(plan, draft, {.stage = Stage::GivenUp, .message = exhaustion_text(world, family)});
+  tell(plan, draft,
+       {.stage = former ? Stage::FailingOld : Stage::GivenUp,
+        .message = exhaustion_text(world, family)});
   plan.again = kLookAgain;
   return plan;
 }

@@ -32,11 +32,11 @@ bool fulfilled(const Draft& draft) {
          proxy.reach == Reach::Refused;
 }
 
-/// The proxy still does what was told before.
-bool serves_former(const Draft& draft) {
-  const auto& proxy = draft.world.proxy;
-  return reported_serving(draft.service()) && proxy.present && proxy.live &&
-         !proxy.acknowledged.empty();
+/// The interruption that an annotation asked for is under way.
+bool is_interrupted(const Draft& draft) {
+  const auto* before = find_condition(draft.conditions(), kServingCondition);
+  return draft.wishes.faults.interrupt_on_update && is_observed(draft) && before != nullptr &&
+         before->reason == "Provisioning" && !draft.service().status.ingress.empty();
 }
 
 std::string healing_text(const ProxyView& proxy) {
@@ -79,7 +79,7 @@ std::optional<Standing> failing(const Draft& draft) {
 
 Standing unfulfilled(const Draft& draft) {
   if (auto failed = failing(draft)) return *failed;
-  if (serves_former(draft)) return updating(draft);
+  if (serves_former(draft) || is_interrupted(draft)) return updating(draft);
   // A failure stays told until it is over: going back to "Provisioning" between two tries would
   // only make the status flicker. Words somebody asked for are over once nobody asks any more.
   const auto* before = find_condition(draft.conditions(), kServingCondition);
@@ -89,7 +89,7 @@ Standing unfulfilled(const Draft& draft) {
 }
 
 Standing delayed(const Draft& draft) {
-  Standing out = serves_former(draft)
+  Standing out = serves_former(draft) || is_interrupted(draft)
                      ? updating(draft)
                      : Standing{.stage = Stage::Working, .message = "A proxy will be set up."};
   out.message += " The annotation kindlb.dev/fault-provisioning-delay makes it take its time.";
@@ -115,6 +115,12 @@ bool reported_serving(const Service& service) {
   return was_ours(service) && is_true(service.status.conditions, kServingCondition);
 }
 
+bool serves_former(const Draft& draft) {
+  const auto& proxy = draft.world.proxy;
+  return reported_serving(draft.service()) && proxy.present && proxy.live &&
+         !proxy.acknowledged.empty();
+}
+
 bool is_observed(const Draft& draft) {
   const auto observed = draft.service().annotations.find(kObservedAnnotation);
   return observed != draft.service().annotations.end() && observed->second == draft.hash;
@@ -127,10 +133,12 @@ bool endpoints_unknown(const ServiceWorld& world) {
 std::optional<std::chrono::milliseconds> delay_left(const Draft& draft) {
   const auto delay = draft.wishes.faults.provisioning_delay;
   if (delay.count() == 0) return std::nullopt;
+  // The annotation is about work for new wishes, not about a proxy that was lost.
+  if (reported_serving(draft.service()) && !serves_former(draft)) return std::nullopt;
   if (!is_observed(draft)) return delay;
   const auto* provisioning = find_condition(draft.conditions(), kProvisioningCondition);
   const auto* serving = find_condition(draft.conditions(), kServingCondition);
-  // Work that began with a failure is not what the annotation is about.
+  // Nor is it about work that began with a failure.
   if (provisioning == nullptr || provisioning->status != ConditionStatus::True ||
       (serving != nullptr && serving->reason == "Infrastructure"))
     return std::nullopt;

@@ -135,10 +135,10 @@ std::string why_not(const Case& about, const Verdict& verdict, const IpAddress& 
   if (!about.can.load_balancer_ip) return "cannot be chosen";
   if (std::find(verdict.families.begin(), verdict.families.end(), family) == verdict.families.end())
     return std::string("is ") + name_of(family) + ", which this Service is not served on";
-  if (keeps_another(about, wanted)) return "is held by somebody else";
-  if (about.place.network == nullptr) return {};
-  const auto space = about.place.network->find(family);
-  return space == about.place.network->end() ? "" : why_not_usable(wanted, space->second);
+  if (about.place.network != nullptr)
+    if (const auto space = about.place.network->find(family); space != about.place.network->end())
+      if (auto why = why_not_usable(wanted, space->second); !why.empty()) return why;
+  return keeps_another(about, wanted) ? "is held by somebody else" : "";
 }
 
 void judge_addresses(const Case& about, Verdict& verdict, Findings& findings) {

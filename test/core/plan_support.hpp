@@ -25,7 +25,10 @@ class Life : public World {
   /// Plans, and the API accepts what is written. A second passes.
   core::Plan step() {
     auto next = plan();
-    if (next.write) service = accepted(service, *next.write);
+    if (next.write) {
+      service = accepted(service, *next.write);
+      writes.push_back(*next.write);
+    }
     if (!next.write && !next.told.hash.empty()) told = next.told;
     if (!next.addresses.empty()) reserved = next.addresses;
     now += std::chrono::seconds(1);
@@ -62,6 +65,18 @@ class Life : public World {
     }
     FAIL("this never ends: " << shown(step()));
   }
+  /// The docker network has IPv6, too.
+  void has_ipv6() {
+    network[core::IpFamily::V6] = {.subnet = cidr("fc00:1::/64"), .taken = {}, .pools = {}};
+    nodes["kind-control-plane"].internal_ips.push_back(ip("fc00:1::2"));
+    nodes["kind-worker"].internal_ips.push_back(ip("fc00:1::3"));
+  }
+  /// One more port in the Service, and its endpoints answer on it.
+  void add_port(std::uint16_t port) {
+    service.spec.ports.push_back(a_service().with_port(port).build().spec.ports[0]);
+    const core::EndpointSlice slice = a_slice().of(service);
+    for (auto& known : slices) known.ports = slice.ports;
+  }
   void annotate(const std::string& name, const std::string& value) {
     service.annotations[name] = value;
   }
@@ -78,6 +93,8 @@ class Life : public World {
     proxy.reach = core::Reach::Unknown;
     proxy.reach_detail.clear();
   }
+
+  std::vector<core::StatusApply> writes;  ///< all that were accepted
 
   std::string serving() const { return brief(core::kServingCondition); }
   std::string provisioning() const { return brief(core::kProvisioningCondition); }

@@ -32,9 +32,6 @@ class Dice {
   std::uint64_t state_;
 };
 
-/// What this world's Services can be refused for; not asked of core.
-bool is_refused(const core::Service& service);
-
 class SmallWorld {
  public:
   explicit SmallWorld(std::uint64_t seed);
@@ -62,6 +59,7 @@ class SmallWorld {
   /// What kindlb knows and forgets when it dies.
   struct Memory {
     std::vector<core::IpAddress> reserved;
+    core::Told told;
     std::optional<core::Trouble> trouble;
     bool coming = false;
     core::Plan sent;  ///< its apply is on the way to the proxy
@@ -79,13 +77,19 @@ class SmallWorld {
   };
 
   Subject& somebody();
+  void choose_policy();
   void create(Subject& subject);
   void edit(Subject& subject);
+  void edit_ports(core::Service& service);
+  void edit_wish(core::Service& service);
+  void edit_annotation(core::Service& service);
   void move_endpoints(Subject& subject);
   void hurt(Subject& subject);
   void change_nodes();
   void crash();
 
+  std::map<core::IpFamily, core::AddressSpace> network_for(const Subject& subject) const;
+  core::Verdict verdict_on(const Subject& subject) const;
   core::ServiceWorld view(const Subject& subject) const;
   core::ProxyView proxy_view(const Subject& subject) const;
   std::set<core::IpAddress> taken_by_others(const Subject& subject) const;
@@ -104,17 +108,27 @@ class SmallWorld {
   bool anything_pending() const;
 
   void check_plan(const Subject& subject, const core::Plan& plan);
+  void check_kept(const Subject& subject, const core::Verdict& verdict, const core::Plan& plan);
+  void check_write(const Subject& subject, const core::StatusApply& write);
   void check_serving(const Subject& subject, const core::StatusApply& write);
   void check_addresses();
-  void check_served(const Subject& subject);
+  void check_refused(const Subject& subject);
+  void check_served(const Subject& subject, const core::Verdict& verdict);
+  void check_unserved(const Subject& subject, const core::Verdict& verdict);
   void expect(bool holds, const char* promise);
-  bool way_exists() const;
+  /// There is a way to the endpoints for sure, and an address for each family.
+  bool can_be_served(const Subject& subject, const core::Verdict& verdict) const;
+  bool way_exists(const core::Service& service) const;
+  bool has_room(const Subject& subject, const core::Verdict& verdict) const;
 
   Dice dice_;
   core::Policy policy_;
   core::Nodes nodes_;
-  const core::AddressSpace network_ = {cidr("172.18.0.0/28"),
-                                       {ip("172.18.0.1"), ip("172.18.0.2"), ip("172.18.0.3")}};
+  std::map<core::IpFamily, core::AddressSpace> network_ = {
+      {core::IpFamily::V4,
+       {.subnet = cidr("172.18.0.0/28"),
+        .taken = {ip("172.18.0.1"), ip("172.18.0.2"), ip("172.18.0.3")},
+        .pools = {}}}};
   std::vector<Subject> subjects_;
   core::Timestamp now_ = at(1000);
   bool direct_works_ = true;
