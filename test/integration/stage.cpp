@@ -51,11 +51,11 @@ bool has(const Flags& flags, const std::string& flag) {
 
 }  // namespace
 
-Stage::Stage()
+Stage::Stage(Families families)
     : tag_(proxy::random_tag()),
       ns_("it-" + tag_),
-      network_(rig.make_network("kindlb-it-")),
-      gateway_(*network_.subnets.at(0).gateway),
+      network_(rig.make_network("kindlb-it-", families == Families::Both)),
+      gateway_(*subnet(core::IpFamily::V4).gateway),
       folder_(fs::temp_directory_path() / ("kindlb-it-" + tag_)),
       rest_(kube_server().client()) {
   note_image();
@@ -181,13 +181,18 @@ void Stage::put_endpoints(const std::string& service, const Ports& ports,
               "apply", slice.dump());
 }
 
-void Stage::create_node(const std::string& name) {
+void Stage::create_node(const std::string& name, std::optional<core::IpAddress> address) {
   rest_.create("/api/v1/nodes", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", name));
   nodes_.push_back(name);
   rest_.patch("/api/v1/nodes/" + name + "/status", "merge",
               fmt::format(R"({{"status":{{"addresses":[{{"type":"InternalIP","address":"{}"}}],)"
                           R"("conditions":[{{"type":"Ready","status":"True"}}]}}}})",
-                          gateway_.text()));
+                          address.value_or(gateway_).text()));
+}
+
+void Stage::remove_node(const std::string& name) {
+  rest_.remove("/api/v1/nodes/" + name);
+  std::erase(nodes_, name);
 }
 
 void Stage::exclude_node(const std::string& name, bool excluded) {
@@ -244,6 +249,14 @@ void Stage::serve_another() {
 core::Target target_of(const core::Service& service, std::uint16_t port) {
   REQUIRE(service.status.ingress.size() == 1);
   return {*core::IpAddress::parse(service.status.ingress[0].ip), port};
+}
+
+core::Target target_of(const core::Service& service, std::uint16_t port, core::IpFamily family) {
+  for (const auto& ingress : service.status.ingress)
+    if (const auto address = core::IpAddress::parse(ingress.ip); address->family() == family)
+      return {*address, port};
+  FAIL(service.key.name << " has no " << core::name_of(family) << " address");
+  return {};
 }
 
 }  // namespace kindlb::it

@@ -29,9 +29,11 @@ inline constexpr std::chrono::seconds kPatience{60};
 
 using Flags = std::vector<std::string>;
 
+enum class Families { V4, Both };
+
 class Stage {
  public:
-  Stage();
+  explicit Stage(Families families = Families::V4);
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -59,8 +61,9 @@ class Stage {
   using Ports = std::vector<std::pair<std::string, std::uint16_t>>;
   void put_endpoints(const std::string& service, const Ports& ports,
                      std::optional<core::IpAddress> address = {});
-  /// A Ready node whose InternalIP is the gateway's address.
-  void create_node(const std::string& name);
+  /// A Ready node whose InternalIP is that address; the gateway's by default.
+  void create_node(const std::string& name, std::optional<core::IpAddress> address = {});
+  void remove_node(const std::string& name);
   void exclude_node(const std::string& name, bool excluded);
   /// Reasons of kindlb's Events about a Service.
   std::set<std::string> event_reasons(const std::string& service);
@@ -80,6 +83,9 @@ class Stage {
 
   // ---- the engine
   const core::IpAddress& gateway() const { return gateway_; }
+  const docker::Subnet& subnet(core::IpFamily family) const;
+  /// This machine's end of the network.
+  std::string bridge() const { return "br-" + network_.id.substr(0, 12); }
   /// An address of the network that nobody has.
   core::IpAddress unused_address() const;
   std::vector<proxy::Proxy> proxies();
@@ -116,5 +122,7 @@ class Stage {
 
 /// Where a served Service answers.
 core::Target target_of(const core::Service& service, std::uint16_t port = 80);
+/// At its address of that family.
+core::Target target_of(const core::Service& service, std::uint16_t port, core::IpFamily family);
 
 }  // namespace kindlb::it

@@ -48,8 +48,15 @@ void Stage::note_image() {
       image.used(container.image);
 }
 
+const docker::Subnet& Stage::subnet(core::IpFamily family) const {
+  const auto found = std::ranges::find_if(
+      network_.subnets, [&](const auto& one) { return one.cidr.address.family() == family; });
+  REQUIRE(found != network_.subnets.end());
+  return *found;
+}
+
 core::IpAddress Stage::unused_address() const {
-  auto address = network_.subnets.at(0).cidr.last();  // Services get theirs from the top
+  auto address = subnet(core::IpFamily::V4).cidr.last();  // Services get theirs from the top
   for (int i = 0; i < 100; ++i) address = *address.previous();
   return address;
 }

@@ -4,6 +4,7 @@
 #include "kindlb/proxy/containers.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -14,6 +15,17 @@ namespace kindlb::testing {
 namespace {
 
 constexpr int kExecSilenceMs = 30'000;
+
+/// Engines of this age do not choose IPv6 subnets. Private, and different in each process.
+core::Cidr unique_subnet() {
+  std::array<std::uint8_t, 16> bytes{0xfd, 0x6b, 0x6c, 0x62};
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  static std::uint8_t number = 0;
+  bytes[4] = static_cast<std::uint8_t>(pid >> 8U);
+  bytes[5] = static_cast<std::uint8_t>(pid);
+  bytes[7] = ++number;
+  return {core::IpAddress::from_bytes(core::IpFamily::V6, bytes), 64};
+}
 
 }  // namespace
 
@@ -33,9 +45,15 @@ DockerRig::~DockerRig() {
   clean_up();
 }
 
-docker::Network DockerRig::make_network(const std::string& prefix) {
+docker::Network DockerRig::make_network(const std::string& prefix, bool ipv6) {
   network_ = prefix + run_;
-  must(engine_->create_network({.name = network_, .labels = {{"kindlb-test", run_}}}));
+  docker::NetworkSpec spec{.name = network_, .labels = {{"kindlb-test", run_}}};
+  if (ipv6) {
+    const auto subnet = unique_subnet();
+    spec.subnets = {{.cidr = subnet, .gateway = subnet.first().next()}};
+    spec.enable_ipv6 = true;
+  }
+  must(engine_->create_network(spec));
   return must(engine_->inspect_network(network_));
 }
 

@@ -28,8 +28,8 @@ class DockerRig {
   DockerRig& operator=(const DockerRig&) = delete;
 
   docker::Engine& engine() { return *engine_; }
-  /// A network of this run, its subnet chosen by the engine.
-  docker::Network make_network(const std::string& prefix = "kindlb-test-");
+  /// A network of this run, its subnet chosen by the engine; with IPv6 it is like kind's own.
+  docker::Network make_network(const std::string& prefix = "kindlb-test-", bool ipv6 = false);
   /// Creates and starts; name and label are filled in. Returns the id.
   std::string start(docker::ContainerSpec spec);
   /// Runs a command inside and gives what it printed, on either stream.

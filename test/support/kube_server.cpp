@@ -103,7 +103,7 @@ std::vector<std::string> apiserver_arguments(const fs::path& binary, const fs::p
           "--service-account-key-file=" + file("sa.crt"),
           "--service-account-signing-key-file=" + file("sa.key"),
           "--service-account-issuer=https://kubernetes.default.svc",
-          "--service-cluster-ip-range=10.96.0.0/16",
+          "--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112",
           "--disable-admission-plugins=ServiceAccount"};
 }
 }  // namespace

@@ -57,21 +57,4 @@ std::string http_get(const core::Target& target, std::chrono::milliseconds timeo
   return socket ? exchange(socket) : error_text("connect");
 }
 
-std::string ask_tcp(const core::Target& target, const std::string& question,
-                    const std::optional<core::IpAddress>& from, std::chrono::milliseconds timeout) {
-  const auto socket = dial(SOCK_STREAM, target, timeout, from);
-  if (!socket) return error_text("connect");
-  if (::send(socket.fd(), question.data(), question.size(), MSG_NOSIGNAL) < 0)
-    return error_text("send");
-  std::string answer;
-  std::array<char, 1024> buffer;
-  while (!answer.ends_with(" " + question)) {
-    const auto got = ::recv(socket.fd(), buffer.data(), buffer.size(), 0);
-    if (got < 0) return error_text("recv");
-    if (got == 0) return "closed";
-    answer.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return answer;
-}
-
 }  // namespace kindlb::testing

@@ -34,9 +34,4 @@ class OneAnswer {
 std::string http_get(const core::Target& target,
                      std::chrono::milliseconds timeout = std::chrono::seconds(5));
 
-/// What a Backend answers to one question over a connection of its own, or why it does not.
-std::string ask_tcp(const core::Target& target, const std::string& question,
-                    const std::optional<core::IpAddress>& from = {},
-                    std::chrono::milliseconds timeout = std::chrono::seconds(5));
-
 }  // namespace kindlb::testing

@@ -114,14 +114,4 @@ UdpReport UdpStream::finish() {
   return so_far();
 }
 
-std::string ask_udp(const core::Target& target, const std::string& question, milliseconds limit,
-                    const std::optional<core::IpAddress>& from) {
-  const auto socket = dial(SOCK_DGRAM, target, limit, from);
-  if (!socket || ::send(socket.fd(), question.data(), question.size(), 0) < 0) return {};
-  std::string answer(65'536, '\0');
-  const auto got = ::recv(socket.fd(), answer.data(), answer.size(), 0);
-  answer.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return answer;
-}
-
 }  // namespace kindlb::testing

@@ -63,9 +63,4 @@ class UdpStream {
   std::jthread thread_;
 };
 
-/// One datagram and its answer from a socket of its own; empty: none within the limit.
-std::string ask_udp(const core::Target& target, const std::string& question,
-                    std::chrono::milliseconds limit = std::chrono::seconds(2),
-                    const std::optional<core::IpAddress>& from = {});
-
 }  // namespace kindlb::testing
