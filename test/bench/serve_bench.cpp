@@ -229,6 +229,7 @@ class Benchmark {
 int run(int argc, char** argv) {
   Settings settings;
   CLI::App app("How fast Services are served; see the top of serve_bench.cpp");
+  app.allow_extras();  // flags of the other benchmarks
   app.add_option("--kubeconfig", settings.stage.kubeconfig,
                  "A real cluster; without it a private API server is used");
   app.add_option("--network", settings.stage.network, "With --kubeconfig: its docker network");
