@@ -120,6 +120,8 @@ TEST_CASE("Envoy refuses a golden with one thing wrong") {
   };
   const Case cases[] = {
       {"unknown listener field", "tcp_one_port", "/listeners/0/no_such_field", 1},
+      {"a protocol Envoy does not have", "tcp_one_port",
+       "/listeners/0/address/socket_address/protocol", "SCTP"},
       {"unknown filter field", "tcp_one_port",
        "/listeners/0/filter_chains/0/filters/0/typed_config/no_such_field", 1},
       {"unknown UDP filter field", "udp_one_port",
