@@ -61,6 +61,7 @@ int run(const Options& options) {
   auto engine = connect_engine(options);
   if (!engine) return 2;
 
+  if (options.profile != "full") spdlog::info("doing no more than profile {}", options.profile);
   controller::Options wanted;
   wanted.policy = options.policy;
   wanted.fleet.warm_proxies = options.warm_proxies;

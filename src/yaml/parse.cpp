@@ -1,4 +1,5 @@
 #include "kindlb/yaml/node.hpp"
+#include "yaml/json_escapes.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -188,6 +189,20 @@ class Builder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
 };
 
+/// yaml-cpp's words, on one line whatever the input holds; a tab is what people do not see.
+std::string explain(const YAML::Exception& error, const std::string& text) {
+  auto out = error.msg;
+  std::ranges::replace_if(
+      out, [](char c) { return c >= 0 && c < ' '; }, '?');
+  std::istringstream in(text);
+  std::string line;
+  for (int i = 0; i <= error.mark.line && std::getline(in, line); ++i) {
+  }
+  const auto indent = line.substr(0, line.find_first_not_of(" \t"));
+  if (indent.find('\t') != std::string::npos) out += " (there is a tab: YAML indents with spaces)";
+  return out;
+}
+
 }  // namespace
 
 core::Error fault(const std::string& file, const Place& place, std::string what) {
@@ -201,13 +216,13 @@ core::Result<std::vector<Node>> parse(const std::string& text, const std::string
   std::vector<Node> documents;
   Builder builder(documents);
   try {
-    std::istringstream in(text);
+    std::istringstream in(join_surrogates(text));
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& error) {  // the only place where yaml-cpp's exceptions end
     const auto place = error.mark.is_null() ? Place{} : place_of(error.mark);
-    return fault(file, place, error.msg);
+    return fault(file, place, explain(error, text));
   }
   return documents;
 }

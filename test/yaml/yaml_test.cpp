@@ -109,6 +109,14 @@ TEST_CASE("JSON is YAML") {
   CHECK(yaml::nearest(root, "b").kind == Kind::Map);
 }
 
+TEST_CASE("JSON's way beyond U+FFFF") {
+  const auto text = [](const std::string& json) { return one(json).items.front().text; };
+  CHECK(text(R"({"a": "x \ud83d\ude00 y"})") == "x \xF0\x9F\x98\x80 y");
+  CHECK(text(R"({"a": "\\ud83d\\ude00"})") == R"(\ud83d\ude00)");
+  CHECK(text(R"(a: '\ud83d\ude00')") == R"(\ud83d\ude00)");  // not JSON
+  CHECK(holds(complaint(R"({"a": "\ud83d"})"), "f.yaml:1:"));
+}
+
 TEST_CASE("several documents, some of them empty") {
   const auto documents = parsed("---\na: 1\n---\n# only a comment\n---\nb: 2\n");
   REQUIRE(documents.size() == 3);
@@ -132,6 +140,8 @@ TEST_CASE("what cannot be read is told with its place") {
         "f.yaml:3:1: 'a' is given twice; the first time in "
         "line 1");
   CHECK(complaint("a: b: c\n").starts_with("f.yaml:1:"));
+  CHECK(holds(complaint("a:\n\tb: 1\n"), "there is a tab"));
+  CHECK_FALSE(holds(complaint("a: \"\\\n\n\x01\\\x02\"\n"), "\x02"));
   CHECK(holds(complaint("? [x]\n: 1\n"), "a key must be a word"));
 }
 
