@@ -1,6 +1,7 @@
 #include "kindlb/core/addresses.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace kindlb::core {
 
@@ -24,11 +25,17 @@ std::optional<IpAddress> highest_free(const AddressSpace& space) {
   if (pools.empty()) pools.push_back({space.subnet.first(), space.subnet.last()});
   std::sort(pools.begin(), pools.end(),
             [](const AddressRange& a, const AddressRange& b) { return b.last < a.last; });
+  const auto first = space.subnet.first();
+  const auto top = space.subnet.last().previous();
   for (const auto& pool : pools) {
+    if (!top || pool.family() != first.family()) continue;
     // A pool may reach beyond the network: what is outside is nobody's to give.
-    std::optional<IpAddress> candidate = std::min(pool.last, space.subnet.last());
-    while (candidate && pool.contains(*candidate) && space.subnet.contains(*candidate)) {
-      if (is_usable(*candidate, space)) return candidate;
+    std::optional<IpAddress> candidate = std::min(pool.last, *top);
+    // Downwards beside those that are taken: the run of them is as long as there are Services.
+    auto held = space.taken.upper_bound(*candidate);
+    while (candidate && *candidate >= pool.first && *candidate > first) {
+      if (held == space.taken.begin() || *std::prev(held) != *candidate) return candidate;
+      --held;
       candidate = candidate->previous();
     }
   }
