@@ -38,9 +38,13 @@ json load_template(std::string_view name) {
 
 json fill(const json& shape, const Values& values) {
   if (shape.is_string()) return fill_string(shape, values);
-  auto out = shape;
-  if (shape.is_structured())
-    for (auto& item : out) item = fill(item, values);
+  if (!shape.is_structured()) return shape;
+  // Built up, not copied and filled: a copy at each level would copy the leaves once per level.
+  json out(shape.type());
+  if (shape.is_array())
+    for (const auto& item : shape) out.push_back(fill(item, values));
+  else
+    for (const auto& [key, item] : shape.items()) out.emplace(key, fill(item, values));
   return out;
 }
 
