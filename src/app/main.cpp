@@ -10,13 +10,13 @@
 using namespace kindlb;
 
 int main(int argc, char** argv) {
-  app::limit_heap();
   const auto parsed = app::parse(std::vector<std::string>(argv + 1, argv + argc));
   if (!parsed.options) {
     std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);
     return parsed.exit_code;
   }
   const auto& options = *parsed.options;
+  if (options.command != app::Command::Plan) app::limit_heap();  // plan is over before it matters
   app::set_up_logging(options.log_level, options.log_format);
   switch (options.command) {
     case app::Command::Run:

@@ -3,7 +3,8 @@
 
 namespace kindlb::app {
 
-/// To be called first in main: many mostly idle threads must not each keep the memory of a burst.
+/// To be called before there are threads: many mostly idle threads must not each keep the memory of
+/// a burst.
 void limit_heap();
 
 /// Gives back the pages only start-up needed: the heap's free ones, and clean pages of libraries

@@ -1,3 +1,4 @@
+#include "app/json_indent.hpp"
 #include "app/yaml_text.hpp"
 #include "kindlb/app/outlook.hpp"
 #include "kindlb/envoy/render.hpp"
@@ -12,61 +13,59 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-Ordered notes_of(const std::vector<OutlookNote>& notes) {
-  auto out = Ordered::array();
-  for (const auto& note : notes)
-    out.push_back({{"reason", note.reason}, {"message", note.message}});
-  return out;
+// The document is put together from JSON texts: most of it comes as text, and reading all that only
+// to write it again would take longer than to plan it.
+
+std::string quoted(const std::string& text) {
+  return Ordered(text).dump(-1, ' ', false, Ordered::error_handler_t::replace);
 }
 
-/// Our own renderer's output: always JSON.
-Ordered parsed(const std::string& text) {
-  return Ordered::parse(text, nullptr, false);
+/// "[a,b]"
+template <typename Items, typename Text>
+std::string list(const Items& items, const Text& text_of) {
+  std::string out = "[";
+  for (const auto& item : items) out += (out.size() == 1 ? "" : ",") + text_of(item);
+  return out + "]";
 }
 
-Ordered envoy_of(const core::Forecast& forecast) {
-  auto out = Ordered::object();
-  if (!forecast.config) return out;
+std::string notes_of(const std::vector<OutlookNote>& notes) {
+  return list(notes, [](const OutlookNote& note) {
+    return "{\"reason\":" + quoted(note.reason) + ",\"message\":" + quoted(note.message) + "}";
+  });
+}
+
+std::string envoy_of(const core::Forecast& forecast) {
+  if (!forecast.config) return "{}";
   const auto rendered = envoy::render(*forecast.config, {proxy::kXdsDir, proxy::kXdsCurrent});
-  auto& listeners = out["listeners"] = Ordered::array();
-  for (const auto& listener : rendered.listeners) listeners.push_back(parsed(listener.body));
-  auto& clusters = out["clusters"] = Ordered::array();
-  for (const auto& cluster : rendered.clusters) clusters.push_back(parsed(cluster.body));
-  auto& endpoints = out["endpoints"] = Ordered::array();
-  for (const auto& assignment : rendered.endpoints) endpoints.push_back(parsed(assignment.body));
-  return out;
+  const auto body = [](const auto& resource) { return resource.body; };
+  return "{\"listeners\":" + list(rendered.listeners, body) +
+         ",\"clusters\":" + list(rendered.clusters, body) +
+         ",\"endpoints\":" + list(rendered.endpoints, body) + "}";
 }
 
-Ordered status_of(const core::Forecast& forecast) {
-  if (!forecast.status) return Ordered::object();
-  return parsed(kube::encode_status(*forecast.status));
+std::string item_of(const Outlook& outlook) {
+  const auto& forecast = outlook.forecast;
+  auto out = "{\"service\":" + quoted(outlook.service) +
+             ",\"decision\":" + quoted(name_of(outlook.decision)) +
+             ",\"reasons\":" + notes_of(outlook.reasons);
+  if (!outlook.warnings.empty()) out += ",\"warnings\":" + notes_of(outlook.warnings);
+  if (!forecast.failure.empty()) out += ",\"failure\":" + quoted(forecast.failure);
+  out += ",\"status\":" + (forecast.status ? kube::encode_status(*forecast.status) : "{}");
+  return out + ",\"envoy\":" + envoy_of(forecast) + "}";
 }
 
-Ordered item_of(const Outlook& outlook) {
-  Ordered out{{"service", outlook.service},
-              {"decision", name_of(outlook.decision)},
-              {"reasons", notes_of(outlook.reasons)}};
-  if (!outlook.warnings.empty()) out["warnings"] = notes_of(outlook.warnings);
-  if (!outlook.forecast.failure.empty()) out["failure"] = outlook.forecast.failure;
-  out["status"] = status_of(outlook.forecast);
-  out["envoy"] = envoy_of(outlook.forecast);
-  return out;
-}
-
-Ordered document_of(const std::vector<Outlook>& outlooks) {
-  auto items = Ordered::array();
-  for (const auto& outlook : outlooks) items.push_back(item_of(outlook));
-  return {{"items", std::move(items)}};
+std::string document_of(const std::vector<Outlook>& outlooks) {
+  return "{\"items\":" + list(outlooks, item_of) + "}";
 }
 
 }  // namespace
 
 std::string outlook_json(const std::vector<Outlook>& outlooks) {
-  return document_of(outlooks).dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
+  return json_indent(document_of(outlooks));
 }
 
 std::string outlook_yaml(const std::vector<Outlook>& outlooks) {
-  return yaml_text(document_of(outlooks));
+  return yaml_text(Ordered::parse(document_of(outlooks), nullptr, false));
 }
 
 }  // namespace kindlb::app

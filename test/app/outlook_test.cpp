@@ -1,5 +1,6 @@
 #include "kindlb/app/outlook.hpp"
 
+#include "app/json_indent.hpp"
 #include "kindlb/app/cluster_facts.hpp"
 #include "kindlb/kube/manifest.hpp"
 #include "kindlb/yaml/node.hpp"
@@ -280,6 +281,12 @@ TEST_CASE("JSON and YAML say the same") {
     return true;
   };
   CHECK(same(json->front(), yaml->front()));
+}
+
+TEST_CASE("indenting changes no value") {
+  const auto values = nlohmann::json::parse(
+      R"({"a": [1, 2.5, null, true, "x,y:{}[]\"z\\"], "b": {}, "c": [[], {"d": "\\"}]})");
+  CHECK(app::json_indent(values.dump()) == values.dump(2) + "\n");
 }
 
 TEST_CASE("the JSON has the fields it promises") {

@@ -5,6 +5,8 @@
 #include "support/golden.hpp"
 
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 
 #include <doctest/doctest.h>
 
@@ -67,6 +69,18 @@ Outcome kindlb_in(const Folder& folder, const std::string& arguments) {
 
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+/// The processor's time of those that have ended: other tests run beside this one, and what those
+/// take from the clock says nothing about us.
+std::chrono::milliseconds time_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto of = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return std::chrono::duration_cast<std::chrono::milliseconds>(of(usage.ru_utime) +
+                                                               of(usage.ru_stime));
 }
 
 /// The one block of that language on a page of ours.
@@ -245,13 +259,10 @@ TEST_CASE("a thousand Services take less than a second") {
   }
   folder.write("many.yaml", text);
   auto best = std::chrono::milliseconds::max();
-  // The best of a few: other tests run beside this one.
   for (int i = 0; i < 3 && best > std::chrono::seconds(1); ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto before = time_of_children();
     const auto outcome = kindlb_in(folder, "plan -f many.yaml -o json");
-    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - begin);
-    best = std::min(best, took);
+    best = std::min(best, time_of_children() - before);
     CHECK(outcome.code == 0);
     CHECK(holds(outcome.out, "\"default/svc-" + std::to_string(kServices - 1) + "\""));
   }
