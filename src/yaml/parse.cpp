@@ -16,8 +16,9 @@ namespace kindlb::yaml {
 
 namespace {
 
-/// Of one file, copies made for aliases included: far beyond any real manifest.
-constexpr std::size_t kMaxNodes = 4'000'000;
+/// What aliases may repeat in one file, far beyond any real manifest; the rest is limited by the
+/// file's size.
+constexpr std::size_t kMaxRepeated = 200'000;
 constexpr std::size_t kMaxDepth = 256;
 
 Place place_of(const YAML::Mark& mark) {
@@ -63,7 +64,8 @@ class Builder final : public YAML::EventHandler {
     if (found == anchors_.end()) stop(mark, "an alias of something that is not complete yet");
     const auto& [node, height, size] = found->second;
     if (open_.size() + height > kMaxDepth) stop(mark, "nested too deeply");
-    spend(mark, size);
+    repeated_ += size;
+    if (repeated_ > kMaxRepeated) stop(mark, "aliases repeat too much");
     add(mark, node, 0, height);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -97,11 +99,6 @@ class Builder final : public YAML::EventHandler {
     std::size_t size = 0;
   };
 
-  void spend(const YAML::Mark& mark, std::size_t nodes) {
-    nodes_ += nodes;
-    if (nodes_ > kMaxNodes) stop(mark, "the file holds too much");
-  }
-
   void open(const YAML::Mark& mark, Kind kind, YAML::anchor_t anchor) {
     if (open_.size() >= kMaxDepth) stop(mark, "nested too deeply");
     if (!open_.empty() && open_.back().node.kind == Kind::Map && !open_.back().key)
@@ -124,7 +121,6 @@ class Builder final : public YAML::EventHandler {
   }
 
   void add(const YAML::Mark& mark, Node node, YAML::anchor_t anchor, std::size_t height) {
-    spend(mark, 1);
     if (anchor != 0) anchors_[anchor] = {node, height, count(node)};
     if (open_.empty()) {
       root_ = std::move(node);
@@ -186,7 +182,7 @@ class Builder final : public YAML::EventHandler {
   Place started_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Anchored> anchors_;
-  std::size_t nodes_ = 0;
+  std::size_t repeated_ = 0;
 };
 
 /// yaml-cpp's words, on one line whatever the input holds; a tab is what people do not see.
