@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -91,6 +92,21 @@ std::string example(const std::string& page) {
   return text.substr(begin + 8, text.find("```", begin + 8) - begin - 8);
 }
 
+/// Without what is inside Envoy's resources: those have goldens of their own.
+std::string without_resources(const std::string& text) {
+  std::istringstream in(text);
+  std::string out;
+  auto envoy = std::string::npos;  // how far the key is indented whose content this is
+  for (std::string line; std::getline(in, line);) {
+    const auto indent = line.find_first_not_of(' ');
+    if (envoy != std::string::npos && indent <= envoy) envoy = std::string::npos;
+    const bool inside = envoy != std::string::npos;
+    if (!inside || (indent <= envoy + 2 && line[indent] != '-')) out += line + "\n";
+    if (line.find("envoy\": {") != std::string::npos || line.ends_with(" envoy:")) envoy = indent;
+  }
+  return out;
+}
+
 const std::string kWeb =
     "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
     "spec: {type: LoadBalancer, ports: [{port: 80}]}\n";
@@ -112,7 +128,7 @@ TEST_CASE("what is printed for machines") {
     const auto shown = kindlb_in(folder, "plan -f " + kFixtures + "/small.yaml -o " + format);
     CHECK(shown.code == 0);
     CHECK(shown.err == "");
-    CHECK(testing::golden_difference("plan/small." + format, shown.out) == "");
+    CHECK(testing::golden_difference("plan/small." + format, without_resources(shown.out)) == "");
   }
 }
 
