@@ -38,12 +38,14 @@ std::string serving_text(const std::vector<Ingress>& ingress) {
 }
 
 Wanted wanted_provisioning(const Standing& standing) {
-  if (!provisions(standing.stage)) {
-    const bool good = standing.stage == Stage::Serving;
+  if (standing.stage == Stage::Serving)
     return {ConditionStatus::False, "Complete",
-            good ? "The load balancer is as the Service asks."
-                 : "Nothing more is tried until something changes: " + standing.message};
-  }
+            standing.degraded.empty() ? "The load balancer is as the Service asks."
+                                      : "The load balancer is as the Service asks but for what "
+                                        "LoadBalancerDegraded says."};
+  if (!provisions(standing.stage))
+    return {ConditionStatus::False, "Complete",
+            "Nothing more is tried until something changes: " + standing.message};
   const bool fresh = standing.stage == Stage::Working || standing.stage == Stage::Updating;
   return {ConditionStatus::True, "Provisioning",
           fresh ? standing.message : "Trying again: " + standing.message};
