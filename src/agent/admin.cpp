@@ -95,11 +95,55 @@ void merge(Judgement& into, Judgement other) {
   if (other.kind != Kind::Acknowledged) into = std::move(other);
 }
 
-bool is_settled(const Subscription& now, const Subscription& before, Generation generation) {
-  return now.version == std::to_string(generation) || now.refused > before.refused;
+/// `version`: the generation that last changed what is subscribed to. If that is not the newest,
+/// Envoy was told nothing new: what it made of the former counts, whatever it was.
+bool is_settled(const Subscription& now, const Subscription& before, Generation version,
+                Generation newest) {
+  if (is_at_least(now.version, version) || now.refused > before.refused) return true;
+  return version != newest && now.succeeded + now.refused > 0;
+}
+
+/// As a pattern in a query: everything but letters and digits is escaped, first for the one, then
+/// for the other.
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += "%5C%";
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 15U];
+  }
+  return out;
+}
+
+/// Beyond this, asking for all is cheaper than naming them.
+constexpr std::size_t kFewClusters = 12;
+
+std::string clusters_pattern(const std::vector<proxy::Unit>& units) {
+  std::string out;
+  std::size_t count = 0;
+  for (const auto& unit : units)
+    for (const auto& assignment : unit.assignments) {
+      if (++count > kFewClusters) return "%7Ccluster%5C..%2B";
+      out += "%7Ccluster%5C." + escaped(stat_name(assignment.cluster));
+    }
+  return out;
 }
 
 }  // namespace
+
+std::string stats_path(const std::vector<proxy::Unit>& units) {
+  return "/stats?filter=%5E%28server%5C.state%7C"
+         "%28listener_manager%5C.lds%7Ccluster_manager%5C.cds" +
+         clusters_pattern(units) +
+         "%29%5C.%28version_text%7Cupdate_success%7Cupdate_rejected%7Cupdate_failure%29%7C"
+         "listener_manager%5C.total_listeners_warming%7Ccluster_manager%5C.warming_clusters%29%24";
+}
 
 AdminStats parse_stats(std::string_view text) {
   AdminStats out;
@@ -138,13 +182,14 @@ bool parse_clusters(std::string_view text, bool warming, AdminDump& into) {
 }
 
 bool is_settled(const AdminStats& now, const AdminStats& before, const XdsHistory& history) {
-  return now.live && is_settled(now.lds, before.lds, history.generation()) &&
-         is_settled(now.cds, before.cds, history.generation());
+  const auto newest = history.generation();
+  return now.live && is_settled(now.lds, before.lds, history.listeners_version(), newest) &&
+         is_settled(now.cds, before.cds, history.clusters_version(), newest);
 }
 
 bool is_all_active(const AdminStats& now, const XdsHistory& history) {
-  const auto version = std::to_string(history.generation());
-  return now.lds.version == version && now.cds.version == version && now.warming_listeners == 0 &&
+  return is_at_least(now.lds.version, history.listeners_version()) &&
+         is_at_least(now.cds.version, history.clusters_version()) && now.warming_listeners == 0 &&
          now.warming_clusters == 0;
 }
 

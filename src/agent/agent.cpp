@@ -67,12 +67,10 @@ void Agent::unit_checked(const std::string& unit, const std::string& problem) {
 void Agent::begin_serving() {
   sync_network();
   history_ = {};
-  const auto next = files_.current() + 1;
-  XdsContent content = held_content({});
-  history_.record(content, next);
-  if (const auto written = files_.write(next, compose_files(history_)); !written)
-    log(written.error().text());
-  files_.prune(next);
+  history_.record(held_content({}), 1);
+  auto written = files_.reset();
+  if (written) written = files_.write(changed_files(history_));
+  if (!written) log(written.error().text());
   supervisor_.start();
 }
 
@@ -126,13 +124,13 @@ void Agent::envoy_ended(const std::string& how) {
 std::vector<proxy::UnitState> Agent::unit_states() const {
   std::vector<proxy::UnitState> out;
   for (const auto& [name, held] : held_)
-    out.push_back(
-        {name, held.unit.owner, held.unit.revision, held.acknowledged, held.unit.addresses});
+    out.push_back({name, held.unit.owner, held.unit.revision, held.acknowledged,
+                   held.unit.addresses, held.unit.clusters.size()});
   return out;
 }
 
 void Agent::write_state() {
-  const proxy::AgentState state{KINDLB_VERSION, envoy_, unit_states()};
+  const proxy::AgentState state{KINDLB_VERSION, envoy_, unit_states(), options_.watches};
   const auto written =
       replace_file(options_.state_directory / "state.json", proxy::encode_state(state), 0600);
   if (!written) log(written.error().text());
@@ -146,8 +144,8 @@ void Agent::tell_status(const std::string& text) {
 }
 
 void Agent::greet(ClientId client) {
-  control_.send(client,
-                proxy::Hello{proxy::kProtocolVersion, KINDLB_VERSION, envoy_, unit_states()});
+  control_.send(client, proxy::Hello{proxy::kProtocolVersion, KINDLB_VERSION, envoy_, unit_states(),
+                                     options_.watches});
 }
 
 void Agent::receive(ClientId client, std::string_view line) {

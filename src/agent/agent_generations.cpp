@@ -41,15 +41,35 @@ void Agent::pump() {
   if (const auto batch = next_batch(); !batch.empty()) begin(batch);
 }
 
+/// As many as may go together. One that does not even fit by itself is given alone: it is refused.
 std::vector<std::uint64_t> Agent::next_batch() {
   std::vector<std::uint64_t> batch;
   for (const auto& [key, job] : jobs_) {
     if (job.stage != Job::Stage::Queued) continue;
     if (job.alone && !batch.empty()) continue;
     batch.push_back(key);
+    if (batch.size() > 1 && !overload(batch).empty()) {
+      batch.pop_back();
+      break;
+    }
     if (job.alone) break;
   }
   return batch;
+}
+
+/// What Envoy would say if it did not abort. While clusters are exchanged it watches the files of
+/// the old and of the new ones.
+std::string Agent::overload(const std::vector<std::uint64_t>& batch) const {
+  const auto& clusters = history_.content().clusters;
+  auto watched = clusters.size();
+  for (const auto key : batch)
+    for (const auto& cluster : jobs_.at(key).unit.clusters) {
+      const auto former = clusters.find(cluster.name);
+      if (former == clusters.end() || former->second != cluster.body) ++watched;
+    }
+  if (watched <= options_.watches) return {};
+  return "Envoy would have to watch " + std::to_string(watched) + " endpoint files and can watch " +
+         std::to_string(options_.watches) + " (fs.inotify.max_user_instances)";
 }
 
 /// What the held units want, without those the jobs replace.
@@ -72,10 +92,13 @@ void Agent::begin(const std::vector<std::uint64_t>& batch) {
   std::vector<std::uint64_t> jobs;
   for (const auto key : batch) {
     auto& job = jobs_.at(key);
+    std::string problem = batch.size() == 1 ? overload(batch) : std::string();
     auto with_job = content;
     std::string clash;
-    if (!job.is_release && !add_unit(with_job, job.unit, clash)) {
-      reject(job, RejectStage::Invalid, clash + " belongs to another unit");
+    if (!job.is_release && !add_unit(with_job, job.unit, clash))
+      problem = clash + " belongs to another unit";
+    if (!problem.empty()) {
+      reject(job, RejectStage::Invalid, problem);
       end_job(key);
       continue;
     }
@@ -102,7 +125,7 @@ bool Agent::write_generation(const XdsContent& content) {
   const auto next = history_.generation() + 1;
   auto history = history_;
   history.record(content, next);
-  if (const auto written = files_.write(next, compose_files(history)); !written) {
+  if (const auto written = files_.write(changed_files(history)); !written) {
     log(written.error().text());
     return false;
   }
@@ -143,7 +166,7 @@ void Agent::confirmed(const Confirmer::Judgements& judgements) {
   transaction_.reset();
   loop_.cancel(transaction.deadline);
   supervisor_.drain_log();
-  files_.prune(history_.generation());
+  files_.prune(history_.content());
   if (transaction.is_start) {
     envoy_live(judgements);
     return pump();
@@ -183,7 +206,7 @@ void Agent::commit(Job& job) {
   auto& held = held_[job.unit.unit];
   const bool same_resources =
       held.unit.listeners == job.unit.listeners && held.unit.addresses == job.unit.addresses;
-  held = {.unit = job.unit, .acknowledged = true};
+  held = {.unit = job.unit, .acknowledged = true, .since = job.key};
   if (!same_resources) log(serving_line(job.unit));
   if (const auto saved = store_.save(job.unit); !saved) log(saved.error().text());
   job.stage = Job::Stage::Probing;

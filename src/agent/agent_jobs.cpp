@@ -114,10 +114,16 @@ void Agent::out_of_time(std::uint64_t key) {
   sync_network();
 }
 
+/// Units share routes: one stays until the last that wants it has gone. Where they do not agree (a
+/// pod's address has moved to another node, and not all have been told), the newest word counts.
 NetworkWish Agent::network_wish() const {
   NetworkWish wish;
+  std::vector<const Held*> by_age;
   for (const auto& [name, held] : held_)
-    if (!held.withheld) wish.want(held.unit.addresses, held.unit.routes);
+    if (!held.withheld) by_age.push_back(&held);
+  std::stable_sort(by_age.begin(), by_age.end(),
+                   [](const Held* a, const Held* b) { return a->since < b->since; });
+  for (const auto* held : by_age) wish.want(held->unit.addresses, held->unit.routes);
   for (const auto& [key, job] : jobs_)
     if (job.stage == Job::Stage::Announcing || job.stage == Job::Stage::Queued ||
         job.stage == Job::Stage::Applying)

@@ -1,6 +1,7 @@
 #include "kindlb/agent/confirmer.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace kindlb::agent {
@@ -21,6 +22,7 @@ void Confirmer::start(std::vector<proxy::Unit> units, AdminStats before, Seen se
   units_ = std::move(units);
   before_ = std::move(before);
   seen_ = std::move(seen);
+  path_ = stats_path(units_);
   judgements_.clear();
   polls_ = 0;
   poll();
@@ -41,9 +43,11 @@ void Confirmer::forget() {
 void Confirmer::poll() {
   dump_ = {};
   ask(
-      kStatsPath,
+      path_,
       [this](const std::string& body) {
-        latest_ = parse_stats(body);
+        auto now = parse_stats(body);
+        now.eds.merge(latest_.eds);  // those that were not asked for
+        latest_ = std::move(now);
         return true;
       },
       [this] { got_stats(); });
@@ -54,7 +58,7 @@ void Confirmer::poll_later() {
 }
 
 /// One request; whatever goes wrong with it, the whole round is tried again later.
-void Confirmer::ask(const char* path, std::function<bool(const std::string&)> use,
+void Confirmer::ask(const std::string& path, std::function<bool(const std::string&)> use,
                     std::function<void()> next) {
   client_.get(path, [this, use = std::move(use),
                      next = std::move(next)](const core::Result<std::string>& body) {
@@ -83,6 +87,13 @@ void Confirmer::got_stats() {
       });
 }
 
+/// A cluster that comes again counts from nothing.
+void Confirmer::forget_removed() {
+  std::set<std::string> present;
+  for (const auto& [name, body] : history_.content().clusters) present.insert(stat_name(name));
+  std::erase_if(latest_.eds, [&](const auto& entry) { return !present.contains(entry.first); });
+}
+
 void Confirmer::got_everything() {
   judgements_.clear();
   bool waiting = false;
@@ -91,7 +102,10 @@ void Confirmer::got_everything() {
     waiting = waiting || judgement.kind == Judgement::Kind::Waiting;
     judgements_.emplace(unit.unit, std::move(judgement));
   }
-  if (waiting) poll_later();
+  if (waiting)
+    poll_later();
+  else
+    forget_removed();
   // What is called may start or stop us.
   const auto seen = waiting ? seen_ : std::exchange(seen_, nullptr);
   const auto judgements = judgements_;

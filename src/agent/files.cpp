@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 namespace kindlb::agent {
@@ -21,6 +20,8 @@ using core::ErrorKind;
 constexpr mode_t kForEverybody = 0644;
 constexpr mode_t kForOwner = 0600;
 constexpr const char* kSuffix = ".json";
+constexpr const char* kEndpoints = "eds";
+constexpr const char* kStaging = "new";
 constexpr std::string_view kHex = "0123456789abcdef";
 
 Error failure(const char* verb, const fs::path& path) {
@@ -47,13 +48,6 @@ std::vector<fs::path> entries_of(const fs::path& directory) {
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
     out.push_back(at->path());
   return out;
-}
-
-Generation generation_in(const std::string& name) {
-  Generation out = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data(), end, out);
-  return error == std::errc{} && stop == end ? out : 0;
 }
 
 }  // namespace
@@ -137,36 +131,33 @@ void UnitStore::remove(const std::string& unit) const {
   ::unlink((directory_ / file_name(unit)).c_str());
 }
 
-Generation XdsFiles::current() const {
+core::Result<void> XdsFiles::reset() const {
   std::error_code error;
-  const auto target = fs::read_symlink(directory_ / "current", error);
-  return error ? 0 : generation_in(target.string());
-}
-
-core::Result<void> XdsFiles::write(Generation generation,
-                                   const std::map<std::string, std::string>& files) const {
-  const auto folder = directory_ / std::to_string(generation);
-  std::error_code error;
-  fs::remove_all(folder, error);
-  fs::create_directories(folder, error);
-  // Not by a rename: Envoy takes every rename in the watched directory for a new generation.
-  for (const auto& [name, text] : files)
-    if (auto written = write_file(folder / name, text, kForEverybody); !written) return written;
-  for (const auto& path : {directory_, folder}) ::chmod(path.c_str(), 0755);
-  const auto next = directory_ / ".next";
-  ::unlink(next.c_str());
-  if (::symlink(std::to_string(generation).c_str(), next.c_str()) != 0)
-    return failure("link", next);
-  if (::rename(next.c_str(), (directory_ / "current").c_str()) != 0) return failure("rename", next);
+  for (const auto* folder : {kEndpoints, kStaging}) {
+    fs::remove_all(directory_ / folder, error);
+    fs::create_directories(directory_ / folder, error);
+    if (error)
+      return Error{ErrorKind::Unavailable, "create " + directory_.string(), error.message()};
+  }
+  // Envoy's uid must get in, whatever the umask.
+  for (const auto& path : {directory_, directory_ / kEndpoints}) ::chmod(path.c_str(), 0755);
   return {};
 }
 
-void XdsFiles::prune(Generation oldest) const {
-  std::error_code error;
-  for (const auto& path : entries_of(directory_)) {
-    const auto generation = generation_in(path.filename().string());
-    if (generation != 0 && generation < oldest) fs::remove_all(path, error);
-  }
+core::Result<void> XdsFiles::write(const std::vector<XdsFile>& files) const {
+  const auto staged = [&](std::size_t i) { return directory_ / kStaging / std::to_string(i); };
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (auto written = write_file(staged(i), files[i].text, kForEverybody); !written)
+      return written;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (::rename(staged(i).c_str(), (directory_ / files[i].name).c_str()) != 0)
+      return failure("rename", directory_ / files[i].name);
+  return {};
+}
+
+void XdsFiles::prune(const XdsContent& wanted) const {
+  for (const auto& path : entries_of(directory_ / kEndpoints))
+    if (!wanted.endpoints.contains(path.filename().string())) ::unlink(path.c_str());
 }
 
 }  // namespace kindlb::agent

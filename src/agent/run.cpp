@@ -39,6 +39,14 @@ EnvoyCommand envoy_command() {
           .uid = envoy_uid()};
 }
 
+/// What the kernel allows Envoy's uid, which no other process has.
+std::size_t watches_allowed() {
+  const auto text = read_file("/proc/sys/fs/inotify/max_user_instances", 64);
+  std::size_t instances = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), instances);
+  return instances > proxy::kFixedWatches ? instances - proxy::kFixedWatches : proxy::kUsualWatches;
+}
+
 Fd signal_descriptor() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -78,7 +86,8 @@ int run_in_container() {
               {.state_directory = proxy::kStateDir,
                .control_socket = proxy::kAgentSocket,
                .admin_socket = proxy::kAdminSocket,
-               .envoy = envoy_command()});
+               .envoy = envoy_command(),
+               .watches = watches_allowed()});
   loop.watch(signals.get(), POLLIN, [&](short) { take_signals(signals.get(), agent); });
   if (const auto started = agent.start(); !started) {
     log(started.error().text());

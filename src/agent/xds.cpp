@@ -24,7 +24,6 @@ bool is_file_character(char c) {
 
 bool is_file_name(const std::string& name) {
   return !name.empty() && name.size() <= kMaxFileName && name.front() != '.' &&
-         name != "lds.json" && name != "cds.json" &&
          std::all_of(name.begin(), name.end(), is_file_character);
 }
 
@@ -120,6 +119,9 @@ bool add_unit(XdsContent& content, const proxy::Unit& unit, std::string& clash) 
 }
 
 void XdsHistory::record(const XdsContent& content, Generation now) {
+  const bool first = generation_ == 0;
+  if (first || content.listeners != content_.listeners) listeners_version_ = now;
+  if (first || content.clusters != content_.clusters) clusters_version_ = now;
   extend(listeners_, content.listeners, now);
   extend(clusters_, content.clusters, now);
   std::erase_if(endpoints_,
@@ -172,13 +174,22 @@ Generation XdsHistory::endpoints_version(const std::string& file) const {
   return found == endpoints_.end() ? 0 : found->second;
 }
 
-std::map<std::string, std::string> compose_files(const XdsHistory& history) {
+bool is_at_least(const std::string& version, Generation generation) {
+  const auto at = number_in(version);
+  return at && *at >= generation;
+}
+
+std::vector<XdsFile> changed_files(const XdsHistory& history) {
   const auto& content = history.content();
-  std::map<std::string, std::string> files;
-  files["lds.json"] = response(history.generation(), bodies_of(content.listeners));
-  files["cds.json"] = response(history.generation(), bodies_of(content.clusters));
+  const auto now = history.generation();
+  std::vector<XdsFile> files;
   for (const auto& [file, endpoints] : content.endpoints)
-    files[file] = response(history.endpoints_version(file), std::vector{endpoints.body});
+    if (history.endpoints_version(file) == now)
+      files.push_back({"eds/" + file, response(now, std::vector{endpoints.body})});
+  if (history.clusters_version() == now)
+    files.push_back({"cds.json", response(now, bodies_of(content.clusters))});
+  if (history.listeners_version() == now)
+    files.push_back({"lds.json", response(now, bodies_of(content.listeners))});
   return files;
 }
 

@@ -36,7 +36,7 @@ std::string notes_of(const std::vector<OutlookNote>& notes) {
 
 std::string envoy_of(const core::Forecast& forecast) {
   if (!forecast.config) return "{}";
-  const auto rendered = envoy::render(*forecast.config, {proxy::kXdsDir, proxy::kXdsCurrent});
+  const auto rendered = envoy::render(*forecast.config, {proxy::kXdsDir, proxy::kEndpointsDir});
   const auto body = [](const auto& resource) { return resource.body; };
   return "{\"listeners\":" + list(rendered.listeners, body) +
          ",\"clusters\":" + list(rendered.clusters, body) +

@@ -7,7 +7,7 @@
 namespace kindlb::controller {
 
 proxy::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision) {
-  auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kXdsCurrent});
+  auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kEndpointsDir});
   proxy::Unit unit;
   unit.unit = config.unit;
   unit.owner = config.owner.text();

@@ -116,8 +116,7 @@ json cluster_of(const Backend& backend, const XdsPaths& paths) {
                               {"policy", sticky ? "MAGLEV" : "ROUND_ROBIN"},
                               {"panic_threshold", panic_threshold(backend)},
                               {"max_connections", tcp ? kMaxConnections : kMaxUdpSessions},
-                              {"eds_file", paths.current + "/" + endpoint_file(backend.name)},
-                              {"xds_directory", paths.directory}});
+                              {"eds_file", paths.endpoints + "/" + endpoint_file(backend.name)}});
   if (tcp) add_proxy_protocol(cluster, backend.proxy_protocol);
   add_health_check(cluster, backend);
   return cluster;
@@ -155,9 +154,8 @@ Rendered render(const core::ProxyConfig& config, const XdsPaths& paths) {
 std::string bootstrap(const std::string& admin_socket, const XdsPaths& paths) {
   return compact(
       fill(load_template("bootstrap.json"), {{"admin_socket", admin_socket},
-                                             {"xds_directory", paths.directory},
-                                             {"lds_file", paths.current + "/lds.json"},
-                                             {"cds_file", paths.current + "/cds.json"}}));
+                                             {"lds_file", paths.directory + "/lds.json"},
+                                             {"cds_file", paths.directory + "/cds.json"}}));
 }
 
 }  // namespace kindlb::envoy

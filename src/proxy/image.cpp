@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kRepository = "kindlb-proxy:";
 
 std::string bootstrap_text() {
-  return envoy::bootstrap(kAdminSocket, {.directory = kXdsDir, .current = kXdsCurrent});
+  return envoy::bootstrap(kAdminSocket, {.directory = kXdsDir, .endpoints = kEndpointsDir});
 }
 
 /// Piece by piece: in the usual case the image exists and the agent need not be in memory.

@@ -91,6 +91,7 @@ struct Shape<UnitState> {
     walk.need("revision", of.revision);
     walk.need("acknowledged", of.acknowledged);
     walk.may("addresses", of.addresses);
+    walk.may("watches", of.watches);
   }
 };
 template <>
@@ -109,6 +110,7 @@ struct Shape<AgentState> {
     walk.need("agent", of.agent);
     walk.need("envoy", of.envoy);
     walk.need("units", of.units);
+    walk.may("watches", of.watches);
   }
 };
 template <>
@@ -120,6 +122,7 @@ struct Shape<Hello> {
     walk.need("agent", of.agent);
     walk.need("envoy", of.envoy);
     walk.need("units", of.units);
+    walk.may("watches", of.watches);
   }
 };
 template <>

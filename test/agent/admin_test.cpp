@@ -149,7 +149,7 @@ TEST_CASE("nothing is decided before Envoy has dealt with the generation") {
   CHECK(is_settled(stats("bind-refused"), stats("accepted"), at.history));
   // One of the two subscriptions is not enough.
   auto half = stats("bind-refused");
-  half.cds = stats("accepted").cds;
+  half.lds = stats("accepted").lds;
   CHECK_FALSE(is_settled(half, stats("accepted"), at.history));
   auto starting = stats("bind-refused");
   starting.live = false;
@@ -174,4 +174,35 @@ TEST_CASE("endpoints wait for their own version") {
   now.eds.erase("a/tcp");
   CHECK(judge(at.a, now, stats("empty"), {}, at.history).kind == Kind::Waiting);
   CHECK(judge(at.b, now, stats("empty"), {}, at.history).kind == Kind::Acknowledged);
+}
+
+TEST_CASE("stats are asked for by name while the clusters are few") {
+  const auto few = stats_path({unit("a/tcp", "l", "c", "e"), unit("b:tcp", "l", "c", "e")});
+  CHECK(few.find("cluster%5C.a%5C%2Ftcp%7Ccluster%5C.b%5C%5Ftcp%29") != std::string::npos);
+  std::vector<proxy::Unit> many;
+  for (int i = 0; i < 13; ++i) many.push_back(unit("u" + std::to_string(i), "l", "c", "e"));
+  CHECK(stats_path(many).find("u1") == std::string::npos);
+  CHECK(stats_path(many).find("%7Ccluster%5C..%2B%29") != std::string::npos);
+  CHECK(stats_path({}).find("cluster%5C.") == std::string::npos);
+}
+
+TEST_CASE("what was not changed needs no new word from Envoy") {
+  Recording record;
+  record.history.record({}, 1);
+  record.next(unit("a/tcp", "l", "c", "e"), unit("b:tcp", "l", "c", "e"));
+  record.next(unit("a/tcp", "l", "c", "other"), unit("b:tcp", "l", "c", "e"));
+  AdminStats now;
+  now.live = true;
+  now.lds = {"2", 1, 0};
+  now.cds = {"2", 1, 0};
+  CHECK(is_settled(now, now, record.history));
+  now.eds["a/tcp"] = {"2", 1, 0};
+  CHECK(judge(record.a, now, now, {}, record.history).kind == Kind::Waiting);
+  now.eds["a/tcp"] = {"3", 2, 0};
+  CHECK(judge(record.a, now, now, {}, record.history).kind == Kind::Acknowledged);
+  // A refusal of long ago must not keep everybody waiting either.
+  now.cds = {"1", 1, 1};
+  CHECK(is_settled(now, now, record.history));
+  now.cds = {};
+  CHECK_FALSE(is_settled(now, now, record.history));
 }

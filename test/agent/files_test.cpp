@@ -101,33 +101,45 @@ TEST_CASE("a store that is not there yet is empty") {
   CHECK(problems.empty());
 }
 
-TEST_CASE("generations are swapped by one link and readable for everybody") {
+TEST_CASE("files are put in place whole, and readable for everybody") {
   const Scratch scratch;
-  const XdsFiles files(scratch.path / "xds");
-  CHECK(files.current() == 0);
+  const auto folder = scratch.path / "xds";
+  const XdsFiles files(folder);
   const mode_t former = ::umask(0077);
-  REQUIRE(files.write(7, {{"lds.json", "seven"}}).ok());
-  REQUIRE(files.write(8, {{"lds.json", "eight"}}).ok());
+  REQUIRE(files.reset().ok());
+  REQUIRE(files.write({{"eds/a.json", "a"}, {"lds.json", "one"}}).ok());
+  REQUIRE(files.write({{"lds.json", "two"}}).ok());
   ::umask(former);
-  CHECK(files.current() == 8);
-  CHECK(text_in(scratch.path / "xds/current/lds.json") == "eight");
-  CHECK(text_in(scratch.path / "xds/7/lds.json") == "seven");
-  CHECK(mode_of(scratch.path / "xds") == 0755);
-  CHECK(mode_of(scratch.path / "xds/8") == 0755);
-  CHECK(mode_of(scratch.path / "xds/8/lds.json") == 0644);
-  files.prune(8);
-  CHECK_FALSE(fs::exists(scratch.path / "xds/7"));
-  CHECK(text_in(scratch.path / "xds/current/lds.json") == "eight");
+  CHECK(text_in(folder / "lds.json") == "two");
+  CHECK(text_in(folder / "eds/a.json") == "a");
+  CHECK(mode_of(folder) == 0755);
+  CHECK(mode_of(folder / "eds") == 0755);
+  CHECK(mode_of(folder / "eds/a.json") == 0644);
 }
 
-TEST_CASE("what is left of a broken-off write does not get into the way") {
+TEST_CASE("a generation that cannot be written is not put in place in part") {
   const Scratch scratch;
   const XdsFiles files(scratch.path);
-  REQUIRE(files.write(1, {{"old.json", "x"}}).ok());
-  fs::create_symlink("nowhere", scratch.path / ".next");
-  REQUIRE(files.write(1, {{"lds.json", "y"}}).ok());
-  CHECK_FALSE(fs::exists(scratch.path / "1/old.json"));
-  CHECK(text_in(scratch.path / "current/lds.json") == "y");
+  REQUIRE(files.reset().ok());
+  REQUIRE(files.write({{"lds.json", "old"}}).ok());
+  fs::create_directories(scratch.path / "new/1");  // where the second one would be staged
+  CHECK_FALSE(files.write({{"lds.json", "new"}, {"cds.json", "new"}}).ok());
+  CHECK(text_in(scratch.path / "lds.json") == "old");
+}
+
+TEST_CASE("endpoint files nobody wants are deleted, at once or at the next start") {
+  const Scratch scratch;
+  const XdsFiles files(scratch.path);
+  REQUIRE(files.reset().ok());
+  REQUIRE(files.write({{"eds/a.json", "a"}, {"eds/b.json", "b"}, {"lds.json", "l"}}).ok());
+  XdsContent wanted;
+  wanted.endpoints["b.json"] = {};
+  files.prune(wanted);
+  CHECK_FALSE(fs::exists(scratch.path / "eds/a.json"));
+  CHECK(text_in(scratch.path / "eds/b.json") == "b");
+  CHECK(text_in(scratch.path / "lds.json") == "l");
+  REQUIRE(files.reset().ok());
+  CHECK_FALSE(fs::exists(scratch.path / "eds/b.json"));
 }
 
 TEST_CASE("files beyond the limit are not read") {

@@ -9,8 +9,7 @@ proxy::Unit make_unit(const UnitOptions& options) {
   const auto bind = options.bind.empty() ? options.address.address.text() : options.bind;
   const auto target =
       options.endpoint_address.empty() ? options.endpoint.address.text() : options.endpoint_address;
-  const std::string directory = proxy::kXdsDir;
-  const std::string current = proxy::kXdsCurrent;
+  const std::string directory = proxy::kEndpointsDir;
   const auto socket = [](const std::string& address, unsigned port) {
     return R"({"socket_address":{"address":")" + address + R"(","port_value":)" +
            std::to_string(port) + "}}";
@@ -31,8 +30,7 @@ proxy::Unit make_unit(const UnitOptions& options) {
       {name, R"({"@type":")" + types + R"(config.cluster.v3.Cluster","name":")" + name +
                  R"(","type":"EDS","connect_timeout":"1s","eds_cluster_config":{"eds_config":)"
                  R"({"resource_api_version":"V3","path_config_source":{"path":")" +
-                 current + "/" + file + R"(","watched_directory":{"path":")" + directory +
-                 R"("}}}})" + options.cluster_fields + "}"}};
+                 directory + "/" + file + R"("}}})" + options.cluster_fields + "}"}};
   out.assignments = {{name, file,
                       R"({"@type":")" + types +
                           R"(config.endpoint.v3.ClusterLoadAssignment","cluster_name":")" + name +

@@ -28,9 +28,9 @@ constexpr const char* kBootstrap = R"({"node":{"id":"it","cluster":"it"},
 "admin":{"address":{"pipe":{"path":"@kindlb-admin"}}},
 "dynamic_resources":{
 "cds_config":{"resource_api_version":"V3","path_config_source":{
- "path":"/var/lib/kindlb/xds/current/cds.json","watched_directory":{"path":"/var/lib/kindlb/xds"}}},
+ "path":"/var/lib/kindlb/xds/cds.json"}},
 "lds_config":{"resource_api_version":"V3","path_config_source":{
- "path":"/var/lib/kindlb/xds/current/lds.json","watched_directory":{"path":"/var/lib/kindlb/xds"}}}}}
+ "path":"/var/lib/kindlb/xds/lds.json"}}}}
 )";
 
 std::vector<char*> raw(const std::vector<std::string>& command) {

@@ -38,25 +38,65 @@ XdsContent listener(const std::string& body) {
 TEST_CASE("files hold every unit's resources in the order of their names") {
   XdsHistory history;
   history.record(content_of({a_unit("u2"), a_unit("u1")}), 5);
-  const auto files = compose_files(history);
-  CHECK(files.size() == 4);
-  CHECK(files.at("lds.json") ==
+  const auto files = changed_files(history);
+  REQUIRE(files.size() == 4);
+  CHECK(files[0].name == "eds/u1.json");
+  CHECK(files[1].name == "eds/u2.json");
+  CHECK(files[2].name == "cds.json");
+  CHECK(files[3].name == "lds.json");
+  CHECK(files[3].text ==
         "{\"version_info\":\"5\",\"resources\":[\n"
         "{\"@type\":\"L\",\"name\":\"u1/l\"},\n{\"@type\":\"L\",\"name\":\"u2/l\"}\n]}\n");
   CHECK(
-      files.at("u1.json") ==
+      files[0].text ==
       "{\"version_info\":\"5\",\"resources\":[\n{\"@type\":\"E\",\"cluster_name\":\"u1/c\"}\n]}\n");
   XdsHistory other;
   other.record(content_of({a_unit("u1"), a_unit("u2")}), 5);
-  CHECK(compose_files(other) == files);
+  CHECK(changed_files(other) == files);
+}
+
+TEST_CASE("only what changes is written again") {
+  auto unit = a_unit("u1");
+  XdsHistory history;
+  history.record(content_of({unit, a_unit("u2")}), 1);
+  const auto names = [&] {
+    std::vector<std::string> out;
+    for (const auto& file : changed_files(history)) out.push_back(file.name);
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  unit.assignments[0].body = "other";
+  history.record(content_of({unit, a_unit("u2")}), 2);
+  CHECK(names() == Names{"eds/u1.json"});
+  unit.listeners[0].body = "other";
+  history.record(content_of({unit, a_unit("u2")}), 3);
+  CHECK(names() == Names{"lds.json"});
+  unit.clusters[0].body = "other";
+  history.record(content_of({unit, a_unit("u2")}), 4);
+  CHECK(names() == Names{"cds.json"});
+  history.record(content_of({unit}), 5);
+  CHECK(names() == Names{"cds.json", "lds.json"});
+  history.record(content_of({unit}), 6);
+  CHECK(names().empty());
+  CHECK(history.listeners_version() == 5);
+  CHECK(history.clusters_version() == 5);
+}
+
+TEST_CASE("a later version of something unchanged is as good") {
+  CHECK(is_at_least("3", 3));
+  CHECK(is_at_least("4", 3));
+  CHECK_FALSE(is_at_least("2", 3));
+  CHECK_FALSE(is_at_least("", 3));
+  CHECK_FALSE(is_at_least("x3", 3));
 }
 
 TEST_CASE("no units give files Envoy can start with") {
   XdsHistory history;
   history.record({}, 1);
-  const auto files = compose_files(history);
-  CHECK(files.at("lds.json") == "{\"version_info\":\"1\",\"resources\":[\n]}\n");
-  CHECK(files.at("cds.json") == files.at("lds.json"));
+  const auto files = changed_files(history);
+  REQUIRE(files.size() == 2);
+  CHECK(files[0] == XdsFile{"cds.json", "{\"version_info\":\"1\",\"resources\":[\n]}\n"});
+  CHECK(files[1] == XdsFile{"lds.json", files[0].text});
 }
 
 TEST_CASE("an endpoint file keeps its version until it changes") {
@@ -163,8 +203,6 @@ TEST_CASE("units Envoy must never see are refused") {
       {"file twice", [](proxy::Unit& u) { u.assignments.push_back(u.assignments[0]); },
        "file u1.json is there twice"},
       {"file outside", [](proxy::Unit& u) { u.assignments[0].file = "../state.json"; },
-       "assignment u1/c has an unusable file name"},
-      {"file of ours", [](proxy::Unit& u) { u.assignments[0].file = "lds.json"; },
        "assignment u1/c has an unusable file name"},
       {"hidden file", [](proxy::Unit& u) { u.assignments[0].file = ".."; },
        "assignment u1/c has an unusable file name"},

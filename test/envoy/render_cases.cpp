@@ -78,7 +78,7 @@ ProxyConfig dual_stack_dns() {
 }  // namespace
 
 envoy::XdsPaths golden_paths() {
-  return {.directory = "/var/lib/kindlb/xds", .current = "/var/lib/kindlb/xds/current"};
+  return {.directory = "/var/lib/kindlb/xds", .endpoints = "/var/lib/kindlb/xds/eds"};
 }
 
 Listener tcp_listener(const std::string& address, std::uint16_t port) {

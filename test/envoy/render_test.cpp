@@ -172,7 +172,7 @@ TEST_CASE("each cluster reads the file that carries its endpoints") {
     const auto cluster = json::parse(rendered.clusters[i].body);
     const auto& endpoints = rendered.endpoints.at(i);
     const auto& source = cluster["eds_cluster_config"]["eds_config"]["path_config_source"];
-    CHECK(source["path"] == golden_paths().current + "/" + endpoints.file);
+    CHECK(source["path"] == golden_paths().endpoints + "/" + endpoints.file);
     CHECK(json::parse(endpoints.body)["cluster_name"] == rendered.clusters[i].name);
     files.insert(endpoints.file);
   }

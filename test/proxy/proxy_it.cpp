@@ -125,7 +125,7 @@ class World {
 
   /// Sends an Apply of a rendered unit. Answered by Applied or Rejected.
   void apply(std::uint64_t id, const core::ProxyConfig& config) {
-    const auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kXdsCurrent});
+    const auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kEndpointsDir});
     proxy::Unit unit{.unit = config.unit,
                      .owner = config.owner.text(),
                      .revision = "r" + std::to_string(id),

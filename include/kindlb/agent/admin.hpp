@@ -35,12 +35,9 @@ struct AdminStats {
   std::map<std::string, Subscription> eds;  ///< by the cluster's name as stats spell it
 };
 
-/// Asks for exactly what parse_stats reads.
-inline constexpr const char* kStatsPath =
-    "/stats?filter=%5E%28server%5C.state%7C"
-    "%28listener_manager%5C.lds%7Ccluster_manager%5C.cds%7Ccluster%5C..%2B%29%5C."
-    "%28version_text%7Cupdate_success%7Cupdate_rejected%7Cupdate_failure%29%7C"
-    "listener_manager%5C.total_listeners_warming%7Ccluster_manager%5C.warming_clusters%29%24";
+/// Asks for exactly what parse_stats reads; of clusters, only for those of the units, unless they
+/// are many.
+std::string stats_path(const std::vector<proxy::Unit>& units);
 inline constexpr const char* kListenersPath =
     "/config_dump?resource=dynamic_listeners&mask=name,active_state.version_info,"
     "warming_state.version_info,error_state.details";

@@ -6,6 +6,8 @@
 // Envoy is given one generation at a time, and the next only after it has decided about the last:
 // whatever it refuses then belongs to the units of that generation. Applies that come in meanwhile
 // share the next one. If a shared generation is refused, its units are tried again one by one.
+// Only files that change are written, and only the units concerned are asked for, so that a change
+// costs about the same however many other units there are.
 
 #include "kindlb/agent/address_checks.hpp"
 #include "kindlb/agent/confirmer.hpp"
@@ -27,6 +29,8 @@ struct AgentOptions {
   std::string control_socket;
   std::string admin_socket;
   EnvoyCommand envoy;
+  /// How many endpoint files Envoy can watch: one more, and it aborts.
+  std::size_t watches = proxy::kUsualWatches;
 };
 
 class Agent {
@@ -43,7 +47,8 @@ class Agent {
   struct Held {
     proxy::Unit unit;
     bool acknowledged = false;
-    bool withheld = false;  ///< its address was taken when we started
+    bool withheld = false;    ///< its address was taken when we started
+    std::uint64_t since = 0;  ///< the job that brought it; the newest word about a route counts
   };
   struct Job {
     enum class Stage { Checking, Announcing, Queued, Applying, Probing };
@@ -103,6 +108,7 @@ class Agent {
   // Generations (agent_generations.cpp)
   void pump();
   std::vector<std::uint64_t> next_batch();
+  std::string overload(const std::vector<std::uint64_t>& batch) const;
   void begin(const std::vector<std::uint64_t>& batch);
   XdsContent held_content(const std::vector<std::uint64_t>& except) const;
   bool write_generation(const XdsContent& content);

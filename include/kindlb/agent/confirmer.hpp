@@ -38,15 +38,17 @@ class Confirmer {
  private:
   void poll();
   void poll_later();
-  void ask(const char* path, std::function<bool(const std::string&)> use,
+  void ask(const std::string& path, std::function<bool(const std::string&)> use,
            std::function<void()> next);
   void got_stats();
   void got_everything();
+  void forget_removed();
 
   Loop& loop_;
   AdminClient& client_;
   const XdsHistory& history_;
   std::vector<proxy::Unit> units_;
+  std::string path_;
   AdminStats before_;
   AdminStats latest_;
   AdminDump dump_;

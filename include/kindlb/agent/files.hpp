@@ -43,17 +43,18 @@ class UnitStore {
   std::filesystem::path directory_;
 };
 
-/// Folders <n>/ under one directory, and the symlink "current" to the one in force.
+/// The files Envoy watches, each by its name. What is written comes from a folder nobody watches,
+/// by a rename: that, and nothing else, makes Envoy read the file again.
 class XdsFiles {
  public:
   explicit XdsFiles(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  /// The generation a former run ended with; 0 if there is none.
-  Generation current() const;
-  core::Result<void> write(Generation generation,
-                           const std::map<std::string, std::string>& files) const;
-  /// Deletes the folders of all generations before `oldest`.
-  void prune(Generation oldest) const;
+  /// Starts without the files of a former run.
+  core::Result<void> reset() const;
+  /// All of them, in this order; if one cannot be written, none is put in place.
+  core::Result<void> write(const std::vector<XdsFile>& files) const;
+  /// Deletes endpoint files that `wanted` does not name any more.
+  void prune(const XdsContent& wanted) const;
 
  private:
   std::filesystem::path directory_;

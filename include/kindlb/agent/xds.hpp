@@ -1,6 +1,6 @@
 #pragma once
 // What Envoy's files shall hold, composed from the units, and the memory of which version held
-// what. Pure: no files here (see xds_files.hpp). Equal units give equal bytes, in any order.
+// what. Pure: no files here (see files.hpp). Equal units give equal bytes, in any order.
 
 #include "kindlb/proxy/protocol.hpp"
 
@@ -47,6 +47,10 @@ class XdsHistory {
   /// The generation in which this endpoint file last changed.
   Generation endpoints_version(const std::string& file) const;
 
+  /// The generation in which the listeners, or the clusters, last changed.
+  Generation listeners_version() const { return listeners_version_; }
+  Generation clusters_version() const { return clusters_version_; }
+
   Generation generation() const { return generation_; }
   const XdsContent& content() const { return content_; }
 
@@ -63,13 +67,26 @@ class XdsHistory {
   static bool is_current(const Spans& spans, const std::string& name, const std::string& version);
 
   Generation generation_ = 0;
+  Generation listeners_version_ = 0;
+  Generation clusters_version_ = 0;
   XdsContent content_;
   Spans listeners_;
   Spans clusters_;
   std::map<std::string, Generation> endpoints_;
 };
 
-/// File name -> text of the history's newest generation.
-std::map<std::string, std::string> compose_files(const XdsHistory& history);
+/// True if the version, as Envoy tells it, is of that generation or a later one.
+bool is_at_least(const std::string& version, Generation generation);
+
+struct XdsFile {
+  std::string name;  ///< "lds.json", "cds.json" or "eds/<file>"
+  std::string text;
+
+  bool operator==(const XdsFile&) const = default;
+};
+
+/// What the newest generation changes, in the order it is to be put in place: a cluster's endpoints
+/// before the cluster, and that before its listener. The first generation changes everything.
+std::vector<XdsFile> changed_files(const XdsHistory& history);
 
 }  // namespace kindlb::agent

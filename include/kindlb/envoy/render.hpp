@@ -28,10 +28,11 @@ struct Rendered {
   bool operator==(const Rendered&) const = default;
 };
 
-/// Where Envoy finds its files: `current` is a symlink inside `directory`, swapped by rename.
+/// Where Envoy finds its files. Each is watched by itself and replaced by a rename, so that a
+/// change costs what has changed, however much else there is.
 struct XdsPaths {
-  std::string directory;
-  std::string current;
+  std::string directory;  ///< lds.json and cds.json
+  std::string endpoints;  ///< a file per cluster
 };
 
 Rendered render(const core::ProxyConfig& config, const XdsPaths& paths);

@@ -19,6 +19,11 @@ namespace kindlb::proxy {
 inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kMaxLine = std::size_t{16} << 20U;
 
+/// Envoy takes an inotify instance for every file it watches, and aborts when it gets none. The
+/// kernel allows 128 per uid unless told otherwise; two of them are for listeners and clusters.
+inline constexpr std::size_t kFixedWatches = 2;
+inline constexpr std::size_t kUsualWatches = 128 - kFixedWatches;
+
 /// One Envoy resource as rendered: its name and its JSON text (an object with "@type").
 struct Resource {
   std::string name;
@@ -85,6 +90,7 @@ struct UnitState {
   std::string revision;
   bool acknowledged = false;  ///< Envoy has confirmed that revision since it last started
   std::vector<core::Cidr> addresses;
+  std::size_t watches = 0;  ///< how many endpoint files Envoy watches for it
 
   bool operator==(const UnitState&) const = default;
 };
@@ -94,6 +100,7 @@ struct Hello {
   std::string agent;  ///< its version
   EnvoyState envoy = EnvoyState::Starting;
   std::vector<UnitState> units;
+  std::size_t watches = kUsualWatches;  ///< how many endpoint files its Envoy can watch
 };
 
 enum class ProbeResult { Reached, Refused, Unreachable };
@@ -159,6 +166,7 @@ struct AgentState {
   std::string agent;
   EnvoyState envoy = EnvoyState::Starting;
   std::vector<UnitState> units;
+  std::size_t watches = kUsualWatches;
 };
 std::string encode_state(const AgentState& state);
 std::optional<AgentState> decode_state(std::string_view text);
@@ -177,8 +185,7 @@ inline constexpr const char* kStateFile = "/var/lib/kindlb/state.json";    ///< 
 inline constexpr const char* kSummaryLink = "/var/lib/kindlb/summary";     ///< see encode_summary
 inline constexpr const char* kAgentSocket = "/var/lib/kindlb/agent.sock";  ///< root only
 inline constexpr const char* kXdsDir = "/var/lib/kindlb/xds";              ///< watched by Envoy
-inline constexpr const char* kXdsCurrent =
-    "/var/lib/kindlb/xds/current";  ///< symlink, swapped by rename
+inline constexpr const char* kEndpointsDir = "/var/lib/kindlb/xds/eds";    ///< one file per cluster
 inline constexpr const char* kBootstrapFile =
     "/etc/kindlb/bootstrap.json";  ///< baked into the image
 inline constexpr const char* kAdminSocket =
