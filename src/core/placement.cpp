@@ -1,0 +1,51 @@
+#include "kindlb/core/placement.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace kindlb::core {
+
+namespace {
+
+/// An eighth of what Envoy can watch is left for changes of several Services at once.
+constexpr std::size_t kReserveDivisor = 8;
+
+bool serves(const ProxyRoom& proxy, const PlacementNeed& need, std::size_t services_per_proxy) {
+  const bool below_limit = services_per_proxy == 0 || proxy.services < services_per_proxy;
+  return proxy.cluster == need.cluster && below_limit && has_room(proxy, need.watches);
+}
+
+/// The fullest first, so that gaps are closed and proxies stay few; then the smallest name.
+bool is_better(const ProxyRoom& a, const ProxyRoom& b) {
+  return std::tie(b.watches, b.services, a.id) < std::tie(a.watches, a.services, b.id);
+}
+
+}  // namespace
+
+bool has_room(const ProxyRoom& proxy, std::size_t watches) {
+  const auto once_more = std::max({proxy.largest, watches, proxy.capacity / kReserveDivisor});
+  return proxy.watches + watches + once_more <= proxy.capacity;
+}
+
+std::optional<std::string> place(const std::vector<ProxyRoom>& proxies, const PlacementNeed& need,
+                                 std::size_t services_per_proxy) {
+  const ProxyRoom* shared = nullptr;
+  const ProxyRoom* blank = nullptr;
+  for (const auto& proxy : proxies) {
+    if (!proxy.healthy || proxy.network != need.network) continue;
+    // One of its own is taken whatever the Service needs: no other would be larger.
+    const bool is_blank = proxy.cluster.empty();
+    if (!is_blank && !serves(proxy, need, services_per_proxy)) continue;
+    const auto*& best = is_blank ? blank : shared;
+    if (best == nullptr || is_better(proxy, *best)) best = &proxy;
+  }
+  const auto* chosen = shared != nullptr ? shared : blank;
+  return chosen == nullptr ? std::nullopt : std::optional(chosen->id);
+}
+
+std::size_t watches_of(const Service& service) {
+  const auto families = std::max<std::size_t>(1, service.spec.ip_families.size());
+  return std::max<std::size_t>(1, service.spec.ports.size()) * families;
+}
+
+}  // namespace kindlb::core
