@@ -145,6 +145,11 @@ class Definitions {
         ->check(CLI::Range(0, 200).description(""))
         ->capture_default_str()
         ->group(kGroup);
+    run.add_option("--services-per-proxy", options_.services_per_proxy,
+                   "Services of a cluster that share a proxy; 0: as many as it can take")
+        ->check(CLI::Range(0, 1000).description(""))
+        ->capture_default_str()
+        ->group(kGroup);
     run.add_option("--envoy-image", options_.envoy_image, "Image that has Envoy")
         ->envname("KINDLB_ENVOY_IMAGE")
         ->capture_default_str()

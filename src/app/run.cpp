@@ -65,6 +65,7 @@ int run(const Options& options) {
   controller::Options wanted;
   wanted.policy = options.policy;
   wanted.fleet.warm_proxies = options.warm_proxies;
+  wanted.fleet.services_per_proxy = options.services_per_proxy;
   wanted.delete_on_exit = drains;
   wanted.settled = release_startup_pages;
   std::string pool;  // the one of whoever serves every kind cluster

@@ -139,6 +139,11 @@ core::Result<void> DockerProxyHost::rename(const std::string& id, const std::str
   return engine_.rename_container(id, proxy::claimed_name(parse_owner(owner), unit));
 }
 
+core::Result<void> DockerProxyHost::rename_shared(const std::string& id, const std::string& cluster,
+                                                  unsigned number) {
+  return engine_.rename_container(id, proxy::shared_name(cluster, number));
+}
+
 core::Result<void> DockerProxyHost::remove(const std::string& id) {
   auto removed = proxy::remove_proxy(engine_, recall(id));
   if (!removed.ok()) return removed;

@@ -43,8 +43,8 @@ core::Reach reach_of(proxy::ProbeResult result) {
 /// Adopted proxies serve without us; we listen to them to hear when their Envoy does not.
 void Fleet::open_next_channel() {
   for (auto& [id, proxy] : proxies_) {
-    if (proxy.unit.empty() || proxy.channel != Channel::Closed || proxy.removing ||
-        !proxy.host.running || proxy.connect_failures > 0)
+    if (proxy.warm() || proxy.channel != Channel::Closed || proxy.removing || !proxy.host.running ||
+        proxy.connect_failures > 0)
       continue;
     open_channel(proxy);
     loop_.after(kChannelPace, [this] { open_next_channel(); });
@@ -110,84 +110,115 @@ void Fleet::agent_lost(const std::string& id, const std::string& why) {
     if (found == proxies_.end()) return;
     auto& proxy = found->second;
     proxy.channel = Channel::Closed;
-    proxy.sent = {};
+    for (auto& [name, unit] : proxy.units) unit.sent = {};
     if (proxy.removing || !proxy.host.running) return;
     spdlog::debug("lost the channel to {}: {}", proxy.host.name, why);
     reopen_later(proxy);
-    if (!proxy.unit.empty()) callbacks_.changed(proxy.unit);
+    tell_all(proxy);
   });
 }
 
-void Fleet::send(Proxy& proxy, proxy::Message message) {
+/// Nothing that was said before is answered any more.
+void Fleet::reconnect(Proxy& proxy) {
+  host_.disconnect(proxy.host.id);
+  proxy.channel = Channel::Closed;
+  for (auto& [name, unit] : proxy.units) unit.sent = {};
+  open_channel(proxy);
+  tell_all(proxy);
+}
+
+void Fleet::send(Proxy& proxy, const std::string& unit, proxy::Message message) {
   if (proxy.channel == Channel::Open) {
     if (host_.send(proxy.host.id, message)) return;
     host_.disconnect(proxy.host.id);  // gone, or stuck: only a new one will take it
     proxy.channel = Channel::Closed;
   }
-  proxy.waiting = std::move(message);
+  proxy.waiting.insert_or_assign(unit, std::move(message));
   open_channel(proxy);
+}
+
+/// What came up while there was no channel; and who is to leave may not have been told.
+void Fleet::send_waiting(Proxy& proxy) {
+  auto waiting = std::exchange(proxy.waiting, {});
+  for (auto& [name, unit] : proxy.units) {
+    if (!unit.leaving()) continue;
+    waiting.erase(name);
+    unit.release = next_id_++;
+    send_release(proxy, name, unit);
+  }
+  for (auto& [unit, message] : waiting) send(proxy, unit, std::move(message));
 }
 
 void Fleet::on(Proxy& proxy, const proxy::Hello& hello) {
   proxy.channel = Channel::Open;
   proxy.connect_failures = 0;
   proxy.envoy = hello.envoy;
+  proxy.capacity = hello.watches;
   if (hello.envoy == proxy::EnvoyState::Live) proxy.trouble.clear();
-  const bool was_blank = proxy.unit.empty();
+  const bool was_blank = proxy.warm();
   take_state(proxy, hello.units);
+  if (proxy.removing) return;
   if (was_blank) return met(proxy);
-  if (auto waiting = std::exchange(proxy.waiting, std::nullopt)) send(proxy, std::move(*waiting));
-  callbacks_.changed(proxy.unit);
+  send_waiting(proxy);
+  tell_all(proxy);
 }
 
 /// The first words of a proxy that nobody is known to hold.
 void Fleet::met(Proxy& proxy) {
-  if (!proxy.unit.empty()) return callbacks_.discovered();  // its state could not be read before
+  if (!proxy.warm()) return callbacks_.discovered();  // its state could not be read before
   if (!proxy.host.current) return remove_proxy(proxy.host.id);
   refill_failures_ = 0;
   spdlog::debug("{} is warm", proxy.host.name);
-  if (auto waiting = std::exchange(proxy.waiting, std::nullopt)) send(proxy, std::move(*waiting));
+  send_waiting(proxy);
 }
 
 void Fleet::on(Proxy& proxy, const proxy::Applied& applied) {
-  if (applied.id != proxy.last_apply) return;
-  spdlog::debug("{}: Envoy confirmed {}", proxy.owner, applied.revision);
-  proxy.sent = {};
-  proxy.acknowledged = core::Revision::parse(applied.revision);
-  proxy.rejected = {};
-  proxy.rejection.clear();
-  proxy.address_refused = false;
+  const auto found = proxy.units.find(applied.unit);
+  if (found == proxy.units.end()) return;
+  auto& unit = found->second;
+  if (unit.leaving() && applied.id == unit.release) return gone(proxy, found->first);
+  if (unit.leaving() || applied.id != unit.last_apply) return;
+  spdlog::debug("{}: Envoy confirmed {}", unit.owner, applied.revision);
+  unit.sent = {};
+  unit.acknowledged = core::Revision::parse(applied.revision);
+  unit.rejected = {};
+  unit.rejection.clear();
+  unit.address_refused = false;
   if (!applied.probes.empty()) {
-    proxy.reach = core::Reach::Reached;
-    proxy.reach_detail.clear();
+    unit.reach = core::Reach::Reached;
+    unit.reach_detail.clear();
   }
   for (const auto& probe : applied.probes) {
     const auto reach = reach_of(probe.result);
-    if (reach > proxy.reach) proxy.reach_detail = probe.detail;
-    proxy.reach = worst(proxy.reach, reach);
+    if (reach > unit.reach) unit.reach_detail = probe.detail;
+    unit.reach = worst(unit.reach, reach);
   }
-  callbacks_.changed(proxy.unit);
+  callbacks_.changed(found->first);
 }
 
+/// By the message's number: an agent that could not read it knows no unit.
 void Fleet::on(Proxy& proxy, const proxy::Rejected& rejected) {
-  if (rejected.id != proxy.last_apply || rejected.stage == proxy::RejectStage::Superseded) return;
-  proxy.sent = {};
-  proxy.rejected = core::Revision::parse(rejected.revision);
-  proxy.rejection = rejected.text;
-  proxy.address_refused = rejected.stage == proxy::RejectStage::Address;
-  if (proxy.address_refused) proxy.addresses.clear();  // not held: another one may be chosen
-  spdlog::warn("{}: the proxy refused its configuration: {}", proxy.owner, rejected.text);
-  callbacks_.changed(proxy.unit);
+  if (rejected.stage == proxy::RejectStage::Superseded) return;
+  for (auto& [name, unit] : proxy.units) {
+    if (unit.leaving() || unit.last_apply != rejected.id) continue;
+    unit.sent = {};
+    unit.rejected = core::Revision::parse(rejected.revision);
+    unit.rejection = rejected.text;
+    unit.address_refused = rejected.stage == proxy::RejectStage::Address;
+    if (unit.address_refused) unit.addresses.clear();  // not held: another one may be chosen
+    spdlog::warn("{}: the proxy refused its configuration: {}", unit.owner, rejected.text);
+    return callbacks_.changed(name);
+  }
 }
 
 void Fleet::on(Proxy& proxy, const proxy::Status& status) {
   proxy.envoy = status.envoy;
   proxy.trouble = status.envoy == proxy::EnvoyState::Live ? "" : status.text;
   if (status.envoy == proxy::EnvoyState::Down)
-    spdlog::warn("{}: Envoy {}", proxy.owner.empty() ? proxy.host.name : proxy.owner, status.text);
-  if (proxy.unit.empty()) return;
+    spdlog::warn("{}: Envoy {}", title(proxy), status.text);
+  if (proxy.warm()) return;
   if (status.envoy == proxy::EnvoyState::Live) take_state(proxy, status.units);
-  callbacks_.changed(proxy.unit);
+  tell_all(proxy);
 }
 
 void Fleet::on(Proxy& proxy, const proxy::Bye& bye) {

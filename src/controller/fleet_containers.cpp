@@ -2,6 +2,7 @@
 // them.
 #include "kindlb/controller/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
+#include "kindlb/proxy/containers.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -70,16 +71,19 @@ void Fleet::adopt_one(HostedProxy found) {
   if (!found.own_pool) return note_stranger(found);
   // Another thread may be making it this very moment: whoever asked for it takes it in.
   const bool blank = !found.state || found.state->units.empty();
-  if (blank && (!warming_.empty() || !coming_.empty())) return;
+  if (blank && (!warming_.empty() || !making_.empty())) return;
   const bool readable = found.state.has_value();
   auto& proxy = proxies_[id];
+  if (const auto name = proxy::parse_name(found.name)) proxy.number = name->number;
   proxy.host = std::move(found);
   if (proxy.host.state) {
     proxy.envoy = proxy.host.running ? proxy.host.state->envoy : proxy::EnvoyState::Down;
+    proxy.capacity = proxy.host.state->watches;
     take_state(proxy, proxy.host.state->units);
   }
   proxy.host.state.reset();
-  if (proxy.unit.empty()) {
+  if (proxy.removing) return;
+  if (proxy.warm()) {
     if (proxy.host.running && (proxy.host.current || !readable))
       open_channel(proxy);  // its Hello tells what it holds
     else
@@ -87,8 +91,8 @@ void Fleet::adopt_one(HostedProxy found) {
     return;
   }
   if (!proxy.host.running) proxy.trouble = "the container is stopped";
-  spdlog::debug("adopted {} for {}", proxy.host.name, proxy.owner);
-  callbacks_.changed(proxy.unit);
+  spdlog::debug("adopted {} for {}", proxy.host.name, title(proxy));
+  tell_all(proxy);
 }
 
 /// Another kindlb's: of no concern to us but for the addresses it has.
@@ -101,23 +105,45 @@ void Fleet::note_stranger(const HostedProxy& found) {
       stranger.addresses.emplace(address.address, unit.unit);
 }
 
+/// What its agent holds, in place of what we thought.
 void Fleet::take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units) {
-  const auto mine = std::find_if(units.begin(), units.end(), [&](const proxy::UnitState& unit) {
-    return proxy.unit.empty() || unit.unit == proxy.unit;
-  });
-  if (mine == units.end()) {
-    proxy.acknowledged = {};
-    return;
+  std::set<std::string> seen;
+  std::vector<std::string> doubles;
+  for (const auto& state : units) {
+    const auto holder = holders_.try_emplace(state.unit, proxy.host.id).first;
+    if (holder->second != proxy.host.id) {
+      doubles.push_back(state.unit);
+      continue;
+    }
+    seen.insert(state.unit);
+    auto& unit = proxy.units[state.unit];
+    unit.owner = state.owner;
+    unit.addresses = state.addresses;
+    unit.watches = state.watches;
+    unit.acknowledged =
+        state.acknowledged ? core::Revision::parse(state.revision) : core::Revision{};
+    proxy.cluster = state.owner.substr(0, state.owner.find('/'));
   }
-  proxy.unit = mine->unit;
-  proxy.owner = mine->owner;
-  proxy.addresses = mine->addresses;
-  proxy.acknowledged =
-      mine->acknowledged ? core::Revision::parse(mine->revision) : core::Revision{};
+  std::vector<std::string> left;
+  for (auto& [name, unit] : proxy.units) {
+    if (seen.contains(name)) continue;
+    unit.acknowledged = {};
+    if (unit.leaving()) left.push_back(name);
+  }
+  for (const auto& name : left) gone(proxy, name);
+  drop_doubles(proxy, doubles);
+}
+
+/// Another proxy has them, too, and had them first: two with one address must not be.
+void Fleet::drop_doubles(Proxy& proxy, const std::vector<std::string>& units) {
+  if (units.empty() || proxy.removing) return;
+  spdlog::warn("{} holds {} Services that another proxy has", proxy.host.name, units.size());
+  if (proxy.warm()) return remove_proxy(proxy.host.id);
+  for (const auto& unit : units) send(proxy, unit, proxy::Release{next_id_++, unit});
 }
 
 void Fleet::start(const std::string& unit) {
-  auto* proxy = holder_of(unit);
+  auto* proxy = find(unit).proxy;
   if (proxy == nullptr || proxy->host.running || proxy->removing) return;
   if (std::exchange(proxy->starting, true)) return;
   // A container that died may be on its way out: its removal would be told by now.
@@ -143,15 +169,9 @@ void Fleet::start_now(const std::string& id) {
 void Fleet::not_started(Proxy& proxy, const core::Error& why) {
   spdlog::warn("{} does not start again: {}", proxy.host.name, why.text());
   if (!is_passing(why.kind)) return remove_proxy(proxy.host.id);
-  loop_.after(kRetryStart, [this, unit = proxy.unit] { callbacks_.changed(unit); });
-}
-
-void Fleet::remove(const std::string& unit) {
-  if (const auto coming = coming_.find(unit); coming != coming_.end()) {
-    coming->second.unwanted = true;
-    return;
-  }
-  if (auto* proxy = holder_of(unit)) remove_proxy(proxy->host.id);
+  loop_.after(kRetryStart, [this, id = proxy.host.id] {
+    if (const auto found = proxies_.find(id); found != proxies_.end()) tell_all(found->second);
+  });
 }
 
 void Fleet::remove_proxy(const std::string& id) {
@@ -178,9 +198,7 @@ void Fleet::removed(const std::string& id, const core::Result<void>& result) {
     });
     return;
   }
-  const auto unit = found->second.unit;
-  proxies_.erase(found);
-  if (!unit.empty()) callbacks_.changed(unit);
+  forget(id);
   refill_after_loss();
 }
 
@@ -191,10 +209,10 @@ void Fleet::container_started(const std::string& id) {
   proxy.host.running = true;
   proxy.channel = Channel::Closed;
   proxy.envoy = proxy::EnvoyState::Starting;
-  proxy.acknowledged = {};
+  for (auto& [name, unit] : proxy.units) unit.acknowledged = {};
   proxy.trouble = "the container was started again";
   open_channel(proxy);
-  if (!proxy.unit.empty()) callbacks_.changed(proxy.unit);
+  tell_all(proxy);
 }
 
 void Fleet::container_died(const std::string& id) {
@@ -204,30 +222,28 @@ void Fleet::container_died(const std::string& id) {
   proxy.host.running = false;
   proxy.envoy = proxy::EnvoyState::Down;
   proxy.trouble = "its container stopped";
-  proxy.sent = {};
-  if (proxy.unit.empty()) {
+  for (auto& [name, unit] : proxy.units) unit.sent = {};
+  if (proxy.warm()) {
     ++refill_failures_;  // if the next one ends like this, too, we must not go on and on
     return remove_proxy(id);
   }
-  spdlog::warn("{}: the proxy container stopped", proxy.owner);
-  callbacks_.changed(proxy.unit);
+  spdlog::warn("{}: the proxy container stopped", title(proxy));
+  tell_all(proxy);
 }
 
 void Fleet::container_destroyed(const std::string& id) {
   strangers_.erase(id);
   const auto found = proxies_.find(id);
   if (found == proxies_.end()) return;
-  const auto unit = found->second.unit;
   if (!found->second.removing)
     spdlog::warn("the proxy container {} was removed", found->second.host.name);
-  proxies_.erase(found);
+  forget(id);
   executor_.submit([this, id] {
     host_.disconnect(id);
     // Its volume is still there, unless the removal was our own.
     if (const auto rest = host_.remove(id); !rest.ok())
       spdlog::debug("leftovers of {}: {}", id, rest.error().text());
   });
-  if (!unit.empty()) callbacks_.changed(unit);
   refill_after_loss();
 }
 

@@ -45,7 +45,7 @@ void Fleet::refill() {
   for (const auto& network : networks_) {
     std::size_t have = warming_.contains(network) ? warming_.at(network) : 0;
     for (const auto& [id, proxy] : proxies_)
-      if (proxy.unit.empty() && !proxy.removing && proxy.host.network == network) ++have;
+      if (proxy.warm() && !proxy.removing && proxy.host.network == network) ++have;
     for (; have < options_.warm_proxies; ++have) create_warm(network);
   }
 }
@@ -53,7 +53,7 @@ void Fleet::refill() {
 void Fleet::trim_warm() {
   std::vector<std::string> surplus;
   for (const auto& [id, proxy] : proxies_)
-    if (proxy.unit.empty() && !proxy.removing && !networks_.contains(proxy.host.network))
+    if (proxy.warm() && !proxy.removing && !networks_.contains(proxy.host.network))
       surplus.push_back(id);
   for (const auto& id : surplus) remove_proxy(id);
 }

@@ -194,11 +194,11 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
   if (!plan.addresses.empty()) record.reserved = plan.addresses;
   if (!plan.write && !plan.told.hash.empty()) record.told = plan.told;
   const auto proxy = parts_.fleet.view(record.uid);
-  const auto owner = service.key.text();
+  const ProxyWish wish{record.uid, service.key.text(), cluster.network, core::watches_of(service)};
   const auto revision = plan.revision;
   if (plan.write && !plan.prepare.empty() && !proxy.present)
-    parts_.fleet.prepare(record.uid, cluster.network, plan.prepare);
-  if (plan.claim) parts_.fleet.claim(record.uid, owner, cluster.network);
+    parts_.fleet.prepare(wish, plan.prepare);
+  if (plan.claim) parts_.fleet.claim(wish);
   if (plan.apply) parts_.fleet.apply(record.uid, *plan.apply, revision, plan.probes);
   if (plan.remove_proxy) parts_.fleet.remove(record.uid);
   if (plan.again) plan_again(service.key, record, *plan.again);

@@ -3,6 +3,7 @@
 #include "kindlb/proxy/containers.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <random>
 
 namespace kindlb::proxy {
@@ -11,6 +12,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "kindlb-";
 constexpr std::string_view kWarmPrefix = "kindlb-warm-";
+constexpr std::string_view kSharedPrefix = "kindlb-shared-";
+/// Fewer digits than a tag has: so a name that ends in a number is never taken for a tag's.
+constexpr unsigned kMaxNumber = 999'999;
 constexpr std::size_t kTagSize = 8;
 constexpr std::size_t kMaxName = 128;
 
@@ -25,6 +29,25 @@ char safe(char c) {
   return plain || c == '.' || c == '-' || c == '_' ? c : '_';
 }
 
+std::string made_safe(std::string text, std::size_t size) {
+  std::ranges::transform(text, text.begin(), safe);
+  text.resize(std::min(text.size(), size));
+  return text;
+}
+
+std::optional<ProxyName> parse_shared(const std::string& name) {
+  const auto dash = name.rfind('-');
+  if (!name.starts_with(kSharedPrefix) || dash <= kSharedPrefix.size()) return std::nullopt;
+  unsigned number = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, code] = std::from_chars(name.data() + dash + 1, end, number);
+  if (code != std::errc{} || stop != end || number == 0 || number > kMaxNumber ||
+      name[dash + 1] == '0')
+    return std::nullopt;
+  const auto size = kSharedPrefix.size();
+  return ProxyName{Role::Shared, "", name.substr(size, dash - size), number};
+}
+
 }  // namespace
 
 std::string warm_name(const std::string& tag) {
@@ -36,18 +59,24 @@ std::string service_tag(const std::string& service_uid) {
 }
 
 std::string claimed_name(const core::ServiceKey& owner, const std::string& service_uid) {
-  auto middle = owner.cluster + "-" + owner.ns + "-" + owner.name;
-  std::ranges::transform(middle, middle.begin(), safe);
-  middle.resize(std::min(middle.size(), kMaxName - kPrefix.size() - kTagSize - 1));
+  const auto middle = made_safe(owner.cluster + "-" + owner.ns + "-" + owner.name,
+                                kMaxName - kPrefix.size() - kTagSize - 1);
   return std::string(kPrefix) + middle + "-" + service_tag(service_uid);
 }
 
+std::string shared_name(const std::string& cluster, unsigned number) {
+  const auto digits = std::to_string(std::min(number, kMaxNumber));
+  return std::string(kSharedPrefix) +
+         made_safe(cluster, kMaxName - kSharedPrefix.size() - digits.size() - 1) + "-" + digits;
+}
+
 std::optional<ProxyName> parse_name(const std::string& name) {
+  if (auto shared = parse_shared(name)) return shared;
   if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kTagSize + 2)
     return std::nullopt;
   const auto tag = name.substr(name.size() - kTagSize);
   if (!is_tag(tag) || name[name.size() - kTagSize - 1] != '-') return std::nullopt;
-  return ProxyName{name == warm_name(tag) ? Role::Warm : Role::Claimed, tag};
+  return ProxyName{name == warm_name(tag) ? Role::Warm : Role::Claimed, tag, "", 0};
 }
 
 std::string volume_name(const std::string& tag) {

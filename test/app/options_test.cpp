@@ -15,11 +15,23 @@ using app::Options;
 using Words = std::vector<std::string>;
 
 const Words kCommands = {"run", "plan", "version", "cleanup", "completion"};
-const Words kRunFlags = {
-    "--kubeconfig",    "--context",      "--network",     "--load-balancer-class",
-    "--require-class", "--strict",       "--ip-range",    "--profile",
-    "--datapath",      "--warm-proxies", "--envoy-image", "--agent",
-    "--on-exit",       "--docker-host",  "--log-level",   "--log-format"};
+const Words kRunFlags = {"--kubeconfig",
+                         "--context",
+                         "--network",
+                         "--load-balancer-class",
+                         "--require-class",
+                         "--strict",
+                         "--ip-range",
+                         "--profile",
+                         "--datapath",
+                         "--warm-proxies",
+                         "--services-per-proxy",
+                         "--envoy-image",
+                         "--agent",
+                         "--on-exit",
+                         "--docker-host",
+                         "--log-level",
+                         "--log-format"};
 
 const Words kPlanFlags = {
     "--filename", "--cluster",  "--output",   "--exit-code",     "--profile",
@@ -50,6 +62,7 @@ TEST_CASE("no words at all mean run with the defaults") {
   CHECK(options.policy.datapath == core::Datapath::Auto);
   CHECK(options.policy.capabilities == core::Capabilities{});
   CHECK(options.warm_proxies == 2);
+  CHECK(options.services_per_proxy == 1);
   CHECK(options.agent_binary.empty());
   CHECK(options.on_exit == app::OnExit::Keep);
   CHECK(options.docker_host.empty());
@@ -126,6 +139,9 @@ TEST_CASE("each flag lands where it belongs") {
       {"no warm proxies",
        {"--warm-proxies", "0"},
        [](const auto& o) { return o.warm_proxies == 0; }},
+      {"shared proxies",
+       {"--services-per-proxy", "0"},
+       [](const auto& o) { return o.services_per_proxy == 0; }},
       {"many warm proxies",
        {"--warm-proxies", "200"},
        [](const auto& o) { return o.warm_proxies == 200; }},
@@ -191,6 +207,7 @@ TEST_CASE("a mistake is told in one line that names it, with exit code 2") {
       {"unknown log format", {"--log-format", "xml"}, "xml"},
       {"not a number", {"--warm-proxies", "many"}, "many"},
       {"less than none", {"--warm-proxies", "-1"}, "-1"},
+      {"no such sharing", {"--services-per-proxy", "-1"}, "-1"},
       {"too many", {"--warm-proxies", "201"}, "201"},
       {"a value is missing", {"--network"}, "--network"},
       {"an unexpected word", {"run", "fast"}, "fast"},

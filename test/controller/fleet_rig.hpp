@@ -12,9 +12,10 @@ namespace kindlb::test {
 
 class FleetRig {
  public:
-  explicit FleetRig(std::size_t warm = 0, unsigned hurry = kHurry)
+  explicit FleetRig(std::size_t warm = 0, unsigned hurry = kHurry, std::size_t per_proxy = 1)
       : thread_(hurry),
-        fleet_(thread_.loop(), executor_, host, {.warm_proxies = warm},
+        fleet_(thread_.loop(), executor_, host,
+               {.warm_proxies = warm, .services_per_proxy = per_proxy},
                {.changed = [this](const std::string& unit) { ++changes[unit]; },
                 .claim_failed = [this](const std::string& unit,
                                        const core::Error& why) { failures[unit].push_back(why); },
@@ -51,7 +52,7 @@ class FleetRig {
     return until([](auto& fleet) { return fleet.discovered(); });
   }
   void claim(const std::string& unit) {
-    with([&](auto& fleet) { fleet.claim(unit, "kind/default/" + unit, "kind"); });
+    with([&](auto& fleet) { fleet.claim({unit, "kind/default/" + unit, "kind"}); });
   }
   core::ProxyView view(const std::string& unit) {
     return with([&](auto& fleet) { return fleet.view(unit); });

@@ -184,7 +184,7 @@ TEST_CASE("one that is no longer wanted when it comes is removed before that is 
   REQUIRE(rig.discover());
   rig.host.fail_next("remove", kEngineIsAway, 3);
   rig.with([](auto& fleet) {
-    fleet.claim("u1", "kind/default/u1", "kind");
+    fleet.claim({"u1", "kind/default/u1", "kind"});
     fleet.remove("u1");
     CHECK(fleet.view("u1").coming);
   });
@@ -198,7 +198,9 @@ TEST_CASE("an address is prepared by the proxy that the claim will take") {
   REQUIRE(rig.discover());
   REQUIRE(rig.until_warm(2));
   const auto prepare = [&](const std::string& unit) {
-    rig.with([&](auto& fleet) { fleet.prepare(unit, "kind", {cidr("172.18.0.250/24")}); });
+    rig.with([&](auto& fleet) {
+      fleet.prepare({unit, "kind/default/" + unit, "kind"}, {cidr("172.18.0.250/24")});
+    });
   };
   prepare("u1");
   prepare("u1");  // asked once

@@ -68,7 +68,7 @@ TEST_CASE("labels give back what they were made from") {
                                           .labels = spec.labels});
   REQUIRE(parsed);
   CHECK(parsed->id == "x");
-  CHECK(parsed->role == proxy::ProxyName{proxy::Role::Warm, "0123abcd"});
+  CHECK(parsed->role == proxy::ProxyName{proxy::Role::Warm, "0123abcd", "", 0});
   CHECK(parsed->state == docker::ContainerState::Exited);
   CHECK(parsed->network == "kind");
   CHECK(parsed->uid == 200'007);

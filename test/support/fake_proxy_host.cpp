@@ -1,5 +1,7 @@
 #include "support/fake_proxy_host.hpp"
 
+#include "kindlb/proxy/containers.hpp"
+
 #include <utility>
 #include <variant>
 
@@ -45,6 +47,11 @@ void FakeProxyHost::clog(const std::string& id) {
 void FakeProxyHost::hide_state(const std::string& id) {
   const std::lock_guard lock(mutex_);
   boxes_.at(id).state_hidden = true;
+}
+
+void FakeProxyHost::limit_watches(const std::string& id, std::size_t watches) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).watches = watches;
 }
 
 void FakeProxyHost::make_outdated(const std::string& id) {
@@ -146,6 +153,11 @@ void FakeProxyHost::give_unit(const std::string& id, const proxy::UnitState& uni
   boxes_.at(id).units.insert_or_assign(unit.unit, unit);
 }
 
+void FakeProxyHost::forget_unit(const std::string& id, const std::string& unit) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).units.erase(unit);
+}
+
 // ---- looking -----------------------------------------------------------------------------------
 
 std::vector<std::string> FakeProxyHost::ids() const {
@@ -216,7 +228,7 @@ core::Result<std::vector<HostedProxy>> FakeProxyHost::list() {
     if (auto error = enter("list", "")) return *error;
     for (const auto& [id, box] : boxes_) {
       out.push_back(box.seen);
-      if (!box.state_hidden) out.back().state = {"fake", box.envoy, units(box)};
+      if (!box.state_hidden) out.back().state = {"fake", box.envoy, units(box), box.watches};
     }
     hook = std::exchange(listing_, nullptr);
   }
@@ -270,6 +282,17 @@ core::Result<void> FakeProxyHost::rename(const std::string& id, const std::strin
   return {};
 }
 
+core::Result<void> FakeProxyHost::rename_shared(const std::string& id, const std::string& cluster,
+                                                unsigned number) {
+  const std::lock_guard lock(mutex_);
+  const auto name = proxy::shared_name(cluster, number);
+  if (auto error = enter("rename", id + " " + name)) return *error;
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end()) return Error{ErrorKind::NotFound, "rename", id};
+  found->second.seen.name = name;
+  return {};
+}
+
 core::Result<void> FakeProxyHost::remove(const std::string& id) {
   bool was_running = false;
   bool was_there = false;
@@ -298,6 +321,7 @@ core::Result<void> FakeProxyHost::connect(const std::string& id) {
     box.clogged = false;
     hello.envoy = box.envoy;
     hello.units = units(box);
+    hello.watches = box.watches;
   }
   say(id, std::move(hello));
   return {};
@@ -322,6 +346,10 @@ bool FakeProxyHost::send(const std::string& id, const proxy::Message& message) {
       if (!journal_.enter("send " + id + " " + apply->unit.owner)) return false;
       if (!muted_) reply = answer(found->second, *apply);
     }
+    if (const auto* release = std::get_if<proxy::Release>(&message)) {
+      if (!journal_.enter("release " + id + " " + release->unit)) return false;
+      if (!muted_) reply = answer(found->second, *release);
+    }
   }
   if (reply) say(id, std::move(*reply));
   return true;
@@ -344,8 +372,13 @@ proxy::Message FakeProxyHost::answer(Box& box, const proxy::Apply& apply) {
   routes_.insert_or_assign(apply.unit.unit, apply.unit.routes);
   box.units.insert_or_assign(
       apply.unit.unit, proxy::UnitState{apply.unit.unit, apply.unit.owner, apply.unit.revision,
-                                        true, apply.unit.addresses});
+                                        true, apply.unit.addresses, apply.unit.clusters.size()});
   return proxy::Applied{apply.id, apply.unit.unit, apply.unit.revision, try_out(apply)};
+}
+
+proxy::Message FakeProxyHost::answer(Box& box, const proxy::Release& release) {
+  box.units.erase(release.unit);
+  return proxy::Applied{.id = release.id, .unit = release.unit};
 }
 
 /// A path with routes leads to pods; one without, to node ports.

@@ -36,6 +36,8 @@ class FakeProxyHost final : public controller::ProxyHost {
   /// send() gives false although the channel is open.
   void clog(const std::string& id);
   void hide_state(const std::string& id);
+  /// How many files its Envoy can watch.
+  void limit_watches(const std::string& id, std::size_t watches);
   void make_outdated(const std::string& id);
   void give_away(const std::string& id);  ///< to another kindlb on this engine
   /// Called in the middle of list(), after it has looked: to make things happen meanwhile.
@@ -52,6 +54,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   void die(const std::string& id);
   void vanish(const std::string& id);
   void give_unit(const std::string& id, const proxy::UnitState& unit);
+  void forget_unit(const std::string& id, const std::string& unit);
 
   // Looking.
   std::vector<std::string> ids() const;
@@ -71,6 +74,8 @@ class FakeProxyHost final : public controller::ProxyHost {
   core::Result<void> start(const std::string& id) override;
   core::Result<void> rename(const std::string& id, const std::string& owner,
                             const std::string& unit) override;
+  core::Result<void> rename_shared(const std::string& id, const std::string& cluster,
+                                   unsigned number) override;
   core::Result<void> remove(const std::string& id) override;
   core::Result<void> connect(const std::string& id) override;
   bool send(const std::string& id, const proxy::Message& message) override;
@@ -84,6 +89,7 @@ class FakeProxyHost final : public controller::ProxyHost {
     bool connected = false;
     bool clogged = false;
     bool state_hidden = false;
+    std::size_t watches = proxy::kUsualWatches;
   };
   struct Refusal {
     proxy::RejectStage stage;
@@ -94,6 +100,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   std::string insert(const std::string& network);
   std::vector<proxy::UnitState> units(const Box& box) const;
   proxy::Message answer(Box& box, const proxy::Apply& apply);
+  proxy::Message answer(Box& box, const proxy::Release& release);
   std::vector<proxy::ProbeOutcome> try_out(const proxy::Apply& apply) const;
   void say(const std::string& id, proxy::Message message);
   void lose(const std::string& id, const std::string& why);

@@ -38,6 +38,7 @@ struct Options {
 
   // proxies
   std::size_t warm_proxies = 2;
+  std::size_t services_per_proxy = 1;  ///< 0: no limit
   std::string envoy_image = "kindlb/envoy:v1.40.0";
   std::string agent_binary;  ///< empty: beside kindlb itself
   OnExit on_exit = OnExit::Keep;

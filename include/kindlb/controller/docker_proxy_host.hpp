@@ -27,6 +27,8 @@ class DockerProxyHost final : public ProxyHost {
   core::Result<void> start(const std::string& id) override;
   core::Result<void> rename(const std::string& id, const std::string& owner,
                             const std::string& unit) override;
+  core::Result<void> rename_shared(const std::string& id, const std::string& cluster,
+                                   unsigned number) override;
   core::Result<void> remove(const std::string& id) override;
   core::Result<void> connect(const std::string& id) override;
   bool send(const std::string& id, const proxy::Message& message) override;

@@ -45,6 +45,8 @@ class ProxyHost {
   /// For people: which Service it serves.
   virtual core::Result<void> rename(const std::string& id, const std::string& owner,
                                     const std::string& unit) = 0;
+  virtual core::Result<void> rename_shared(const std::string& id, const std::string& cluster,
+                                           unsigned number) = 0;
   /// With its state. One that is gone counts as removed.
   virtual core::Result<void> remove(const std::string& id) = 0;
 

@@ -24,13 +24,15 @@ inline constexpr const char* kAgentLabel = "kindlb.dev/agent";      ///< hash of
 inline constexpr const char* kVolumeLabel = "kindlb.dev/volume";    ///< the state volume's name
 inline constexpr const char* kPoolLabel = "kindlb.dev/pool";        ///< whose, while it is warm
 
-enum class Role { Warm, Claimed };
+enum class Role { Warm, Claimed, Shared };
 
 /// What a container's name says. `tag` is 8 hexadecimal digits: random while warm, the Service's
-/// (see service_tag) once claimed.
+/// (see service_tag) once claimed. One that serves many has its cluster and a number instead.
 struct ProxyName {
   Role role = Role::Warm;
   std::string tag;
+  std::string cluster;  ///< as far as a container's name can hold it
+  unsigned number = 0;  ///< from 1; 0: not shared
 
   bool operator==(const ProxyName&) const = default;
 };
@@ -38,6 +40,8 @@ struct ProxyName {
 std::string warm_name(const std::string& tag);
 /// "kindlb-<cluster>-<namespace>-<name>-<tag of the uid>", at most 128 safe characters.
 std::string claimed_name(const core::ServiceKey& owner, const std::string& service_uid);
+/// "kindlb-shared-<cluster>-<number>"
+std::string shared_name(const std::string& cluster, unsigned number);
 std::string service_tag(const std::string& service_uid);
 std::optional<ProxyName> parse_name(const std::string& name);
 
