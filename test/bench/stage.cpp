@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
@@ -65,6 +66,12 @@ class ClusterStage final : public Stage {
   void delete_service(const std::string& name) override {
     rest_->remove(std::string(kServices) + "/" + name);
   }
+  void patch_service(const std::string& name, const std::string& patch) override {
+    rest_->patch(std::string(kServices) + "/" + name, "merge", patch);
+  }
+  std::string swap_backend(const std::string&) override {
+    throw std::runtime_error("endpoints of a real cluster are not ours to change");
+  }
 
  private:
   StageOptions options_;
@@ -75,7 +82,8 @@ class ClusterStage final : public Stage {
 /// Answers every connection at the bridge's own address with a short page.
 class Backend {
  public:
-  explicit Backend(const std::string& ip) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  Backend(const std::string& ip, std::string status)
+      : status_(std::move(status)), fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     auto address = address_of(ip, 0);
     socklen_t size = sizeof address;
     auto* generic = reinterpret_cast<sockaddr*>(&address);
@@ -92,6 +100,7 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
   int port() const { return port_; }
+  const std::string& status() const { return status_; }
 
  private:
   void serve(const std::stop_token& stop) const {
@@ -99,7 +108,7 @@ class Backend {
       pollfd waiting{fd_, POLLIN, 0};
       if (poll(&waiting, 1, 50) <= 0) continue;
       const int client = accept(fd_, nullptr, nullptr);
-      const std::string answer = "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok";
+      const std::string answer = status_ + "\r\nContent-Length: 2\r\n\r\nok";
       std::array<char, 512> request;
       if (recv(client, request.data(), request.size(), 0) > 0)
         send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
@@ -107,6 +116,7 @@ class Backend {
     }
   }
 
+  std::string status_;
   int fd_;
   int port_ = 0;
   std::jthread thread_;
@@ -124,7 +134,8 @@ class PrivateStage final : public Stage {
     if (!facts || facts->subnets.empty() || !facts->subnets.front().gateway)
       throw std::runtime_error("the docker network has no gateway to put a backend on");
     gateway_ = facts->subnets.front().gateway->text();
-    backend_ = std::make_unique<Backend>(gateway_);
+    backends_[0] = std::make_unique<Backend>(gateway_, "HTTP/1.0 200 OK");
+    backends_[1] = std::make_unique<Backend>(gateway_, "HTTP/1.0 200 Other");
   }
   ~PrivateStage() override {
     if (const auto removed = engine_.remove_network(network_); !removed)
@@ -147,7 +158,20 @@ class PrivateStage final : public Stage {
             R"("metadata":{{"name":"{0}","labels":{{"kubernetes.io/service-name":"{0}"}}}},)"
             R"("ports":[{{"name":"","port":{1},"protocol":"TCP"}}],)"
             R"("endpoints":[{{"addresses":["{2}"],"conditions":{{"ready":true}}}}]}})",
-            name, backend_->port(), gateway_));
+            name, backends_[0]->port(), gateway_));
+    swapped_[name] = false;
+  }
+  void patch_service(const std::string& name, const std::string& patch) override {
+    rest_.patch(std::string(kServices) + "/" + name, "merge", patch);
+  }
+  std::string swap_backend(const std::string& name) override {
+    auto& swapped = swapped_.at(name);
+    swapped = !swapped;
+    const auto& backend = *backends_.at(swapped ? 1 : 0);
+    rest_.patch(
+        std::string(kSlices) + "/" + name, "merge",
+        fmt::format(R"({{"ports":[{{"name":"","port":{},"protocol":"TCP"}}]}})", backend.port()));
+    return backend.status();
   }
   void delete_service(const std::string& name) override {
     rest_.remove(std::string(kServices) + "/" + name);
@@ -160,7 +184,8 @@ class PrivateStage final : public Stage {
   test::Rest rest_;
   std::string network_;
   std::string gateway_;
-  std::unique_ptr<Backend> backend_;
+  std::array<std::unique_ptr<Backend>, 2> backends_;
+  std::map<std::string, bool> swapped_;  ///< by Service: the second backend is behind it
 };
 
 }  // namespace

@@ -27,6 +27,11 @@ class Stage {
   /// Of type LoadBalancer, port 80, in namespace default.
   virtual void create_service(const std::string& name) = 0;
   virtual void delete_service(const std::string& name) = 0;
+  /// A merge patch of the Service.
+  virtual void patch_service(const std::string& name, const std::string& patch) = 0;
+  /// Puts the other of two backends behind the Service, which answers with this status line. Only
+  /// on a stage of our own.
+  virtual std::string swap_backend(const std::string& name) = 0;
 };
 
 /// Throws std::runtime_error with one line when it cannot be set up.

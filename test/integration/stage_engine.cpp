@@ -68,7 +68,7 @@ std::vector<proxy::Proxy> Stage::proxies() {
 }
 
 std::optional<proxy::Proxy> Stage::proxy_of(const core::Service& service) {
-  const proxy::ProxyName wanted{proxy::Role::Claimed, proxy::service_tag(service.uid)};
+  const proxy::ProxyName wanted{proxy::Role::Claimed, proxy::service_tag(service.uid), "", 0};
   for (const auto& proxy : proxies())
     if (proxy.role == wanted) return proxy;
   return std::nullopt;
