@@ -143,8 +143,7 @@ std::string why_not(const Case& about, const Verdict& verdict, const IpAddress& 
 
 void judge_addresses(const Case& about, Verdict& verdict, Findings& findings) {
   const auto& chosen = about.wishes.addresses;
-  std::vector<std::string> problems;
-  for (const auto& entry : chosen.unreadable) problems.push_back(entry + " is not an IP address");
+  auto problems = chosen.problems;
   for (const auto& [family, address] : chosen.by_family) {
     if (const auto why = why_not(about, verdict, address); why.empty())
       verdict.addresses.emplace(family, address);

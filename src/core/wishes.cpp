@@ -133,11 +133,14 @@ SourceRanges read_ranges(const Service& service) {
 void choose(ChosenAddresses& out, const std::string& field, const std::string& text) {
   const auto address = IpAddress::parse(text);
   if (!address) {
-    out.unreadable.push_back(field + " " + text);
+    out.problems.push_back(field + " " + text + " is not an IP address");
     return;
   }
-  if (out.by_family.emplace(address->family(), *address).second)
-    out.field[address->family()] = field;
+  const auto family = address->family();
+  if (out.by_family.emplace(family, *address).second)
+    out.field[family] = field;
+  else if (out.field[family] == field && out.by_family.at(family) != *address)
+    out.problems.push_back(field + " " + text + " is a second " + name_of(family) + " address");
 }
 
 /// The annotation goes first: it is the newer and can name one address per family.

@@ -12,9 +12,9 @@ using kindlb::test::SmallWorld;
 namespace {
 
 // Unoptimised or sanitized code is an order of magnitude slower; the suite has a budget of two
-// seconds. The optimised build runs the 10,000 cases.
+// seconds. The optimised build runs the 10,000 cases: 6,000 one by one, 4,000 five at a time.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kHistories = 500;
+constexpr std::uint64_t kHistories = 300;
 #else
 constexpr std::uint64_t kHistories = 15;
 #endif
@@ -38,7 +38,7 @@ TEST_CASE("whatever happens, every Service ends as its present form asks") {
 }
 
 TEST_CASE("several things at once end no differently") {
-  for (std::uint64_t seed = 1; seed <= kHistories / 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kHistories * 2 / 3; ++seed) {
     SmallWorld world(seed + 1'000'000);
     for (int round = 0; round < kEvents / 5; ++round) {
       CAPTURE(seed);

@@ -83,6 +83,7 @@ Plan SmallWorld::plan(const Subject& subject) {
 bool SmallWorld::step(Subject& subject) {
   if (!subject.object) return false;
   now_ += std::chrono::seconds(dice_.below(2));
+  verdict_ = verdict_on(subject);
   const auto next = plan(subject);
   check_plan(subject, next);
   if (!next.addresses.empty()) subject.memory.reserved = next.addresses;

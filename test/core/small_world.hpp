@@ -130,6 +130,7 @@ class SmallWorld {
         .taken = {ip("172.18.0.1"), ip("172.18.0.2"), ip("172.18.0.3")},
         .pools = {}}}};
   std::vector<Subject> subjects_;
+  core::Verdict verdict_;  ///< on the Service whose plan is being carried out
   core::Timestamp now_ = at(1000);
   bool direct_works_ = true;
   bool may_crash_ = true;

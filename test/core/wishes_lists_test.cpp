@@ -119,7 +119,7 @@ struct AddressCase {
   ServiceBuilder asks;
   const char* v4;
   const char* v6;
-  std::vector<std::string> unreadable;
+  std::vector<std::string> problems;
 };
 
 }  // namespace
@@ -161,17 +161,23 @@ TEST_CASE("how chosen addresses are read") {
        a_service().with_ip("web.example.com"),
        "",
        "",
-       {"spec.loadBalancerIP web.example.com"}},
+       {"spec.loadBalancerIP web.example.com is not an IP address"}},
       {"a prefix is no address",
        a_service().with_ip("172.18.0.9/32"),
        "",
        "",
-       {"spec.loadBalancerIP 172.18.0.9/32"}},
+       {"spec.loadBalancerIP 172.18.0.9/32 is not an IP address"}},
       {"nonsense beside an address",
        annotated("172.18.0.9,x"),
        "172.18.0.9",
        "",
-       {"annotation kindlb.dev/load-balancer-ips x"}},
+       {"annotation kindlb.dev/load-balancer-ips x is not an IP address"}},
+      {"more than one of a family",
+       annotated("172.18.0.9,172.18.0.8"),
+       "172.18.0.9",
+       "",
+       {"annotation kindlb.dev/load-balancer-ips 172.18.0.8 is a second IPv4 address"}},
+      {"the same one twice", annotated("172.18.0.9,172.18.0.9"), "172.18.0.9", "", {}},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
@@ -181,8 +187,8 @@ TEST_CASE("how chosen addresses are read") {
       if (*c.v6 != '\0') want.emplace(IpFamily::V6, ip(c.v6));
       CHECK(chosen.by_family == want);
       CHECK(chosen.field.size() == want.size());
-      CHECK(chosen.unreadable == c.unreadable);
-      CHECK(chosen.given() == (!want.empty() || !c.unreadable.empty()));
+      CHECK(chosen.problems == c.problems);
+      CHECK(chosen.given() == (!want.empty() || !c.problems.empty()));
     }
   }
 }

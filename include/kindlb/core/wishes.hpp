@@ -52,9 +52,9 @@ struct SourceRanges {
 struct ChosenAddresses {
   std::map<IpFamily, IpAddress> by_family;
   std::map<IpFamily, std::string> field;
-  std::vector<std::string> unreadable;  ///< "spec.loadBalancerIP nonsense"
+  std::vector<std::string> problems;  ///< "spec.loadBalancerIP nonsense is not an IP address"
 
-  bool given() const { return !by_family.empty() || !unreadable.empty(); }
+  bool given() const { return !by_family.empty() || !problems.empty(); }
   bool operator==(const ChosenAddresses&) const = default;
 };
 
