@@ -3,6 +3,7 @@
 #include "integration/clients.hpp"
 #include "integration/served.hpp"
 #include "support/ask.hpp"
+#include "support/udp_stream.hpp"
 
 #include <doctest/doctest.h>
 
@@ -84,6 +85,24 @@ TEST_CASE("each client has its backend, over TCP and UDP, until that one goes") 
     return testing::ask_tcp(served.target(), "x", clients.v4(stray)) == "d x";
   });
   CHECK(homes(served, clients) == four);
+}
+
+TEST_CASE("UDP sessions come back to their backend when source ranges change") {
+  Served served(shared_stage());
+  for (const auto* name : {"a", "b", "c"}) served.add(name);
+  served.create(mixed_spec(kSticky));
+  testing::UdpStream stream({.target = served.target(), .sessions = 5});
+  REQUIRE(stream.go_on(50));
+  const auto subnet = shared_stage().subnet(IpFamily::V4).cidr;
+  for (const auto& ranges :
+       {"[\"" + core::Cidr{subnet.first(), subnet.length}.text() + "\"]", std::string("null")}) {
+    served.patch(R"({"spec":{"loadBalancerSourceRanges":)" + ranges + "}}");
+    REQUIRE(stream.go_on(50));
+  }
+  const auto report = stream.finish();
+  INFO(report.text());
+  CHECK(report.moves == 0);
+  CHECK(served.datagrams() == report.sent);
 }
 
 TEST_CASE("affinity works for IPv6 clients") {

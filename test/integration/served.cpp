@@ -95,6 +95,12 @@ void Served::remove(const std::string& backend) {
   slices_.erase(backend);
 }
 
+std::size_t Served::datagrams() const {
+  std::size_t out = 0;
+  for (const auto& [name, backend] : backends_) out += backend->datagrams();
+  return out;
+}
+
 core::Service Served::create(const std::string& spec,
                              const std::map<std::string, std::string>& annotations) {
   const nlohmann::json service = {{"metadata", {{"name", name_}, {"annotations", annotations}}},

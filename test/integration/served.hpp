@@ -37,6 +37,9 @@ class Served {
   /// Its endpoint is gone; it answers on until the test ends.
   void remove(const std::string& backend);
 
+  /// That reached any of its backends.
+  std::size_t datagrams() const;
+
   /// Creates the Service and waits until it is served.
   core::Service create(const std::string& spec,
                        const std::map<std::string, std::string>& annotations = {});
