@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
@@ -159,14 +160,17 @@ class PrivateStage final : public Stage {
             R"("ports":[{{"name":"","port":{1},"protocol":"TCP"}}],)"
             R"("endpoints":[{{"addresses":["{2}"],"conditions":{{"ready":true}}}}]}})",
             name, backends_[0]->port(), gateway_));
+    const std::lock_guard lock(mutex_);
     swapped_[name] = false;
   }
   void patch_service(const std::string& name, const std::string& patch) override {
     rest_.patch(std::string(kServices) + "/" + name, "merge", patch);
   }
   std::string swap_backend(const std::string& name) override {
-    auto& swapped = swapped_.at(name);
-    swapped = !swapped;
+    const auto swapped = [&] {
+      const std::lock_guard lock(mutex_);
+      return swapped_.at(name) = !swapped_.at(name);
+    }();
     const auto& backend = *backends_.at(swapped ? 1 : 0);
     rest_.patch(
         std::string(kSlices) + "/" + name, "merge",
@@ -185,6 +189,7 @@ class PrivateStage final : public Stage {
   std::string network_;
   std::string gateway_;
   std::array<std::unique_ptr<Backend>, 2> backends_;
+  std::mutex mutex_;
   std::map<std::string, bool> swapped_;  ///< by Service: the second backend is behind it
 };
 

@@ -24,7 +24,7 @@ class Stage {
   virtual std::string kubeconfig_path() const = 0;
   virtual std::string network() const = 0;
   virtual std::shared_ptr<http::Client> client() const = 0;
-  /// Of type LoadBalancer, port 80, in namespace default.
+  /// Of type LoadBalancer, port 80, in namespace default. From any thread.
   virtual void create_service(const std::string& name) = 0;
   virtual void delete_service(const std::string& name) = 0;
   /// A merge patch of the Service.
