@@ -191,7 +191,7 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
 
 void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Record& record,
                            core::Plan plan) {
-  if (!plan.addresses.empty()) record.reserved = plan.addresses;
+  if (!plan.addresses.empty() || plan.unreserve) record.reserved = plan.addresses;
   if (!plan.write && !plan.told.hash.empty()) record.told = plan.told;
   const auto proxy = parts_.fleet.view(record.uid);
   const ProxyWish wish{record.uid, service.key.text(), cluster.network, core::watches_of(service)};

@@ -35,6 +35,7 @@ Standing refusal(const Draft& draft) {
 
 Plan refuse(const Draft& draft) {
   Plan plan;
+  plan.unreserve = true;
   plan.remove_proxy = draft.world.proxy.present || draft.world.proxy.coming;
   tell(plan, draft, refusal(draft));
   // Whoever holds the address that is asked for may let go of it.

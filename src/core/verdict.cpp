@@ -68,7 +68,11 @@ void judge_families(const Case& about, Verdict& verdict, Findings& findings) {
 }
 
 /// Whether or not some are there from before: KEP-4631 wants the refusal for the wish itself.
-void judge_node_ports(const Case& about, Findings& findings) {
+void judge_node_ports(const Case& about, Verdict& verdict, Findings& findings) {
+  if (about.wishes.datapath == Datapath::Direct && !about.can.direct_path)
+    verdict.notes.emplace_back(
+        "Annotation kindlb.dev/datapath asks for the direct way, which this profile does not have; "
+        "node ports are used.");
   if (about.service.spec.allocate_node_ports ||
       datapath_for(about.wishes, about.policy) != Datapath::NodePort)
     return;
@@ -223,7 +227,7 @@ Verdict judge(const Service& service, const Wishes& wishes, const Policy& policy
   Findings findings;
   judge_families(about, verdict, findings);
   judge_ports(service, about.can, verdict, findings);
-  judge_node_ports(about, findings);
+  judge_node_ports(about, verdict, findings);
   judge_affinity(about, verdict, findings);
   judge_ranges(about, verdict, findings);
   judge_addresses(about, verdict, findings);

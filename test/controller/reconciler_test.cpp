@@ -82,6 +82,25 @@ TEST_CASE("whose Service is none of our business gets nothing at all") {
   CHECK(world.host.size() == 1);  // the warm one
 }
 
+TEST_CASE("a Service that becomes refused leaves its address to others") {
+  FakeWorld world;
+  Kindlb::Options options;
+  options.policy.ip_ranges = {*core::AddressRange::parse("172.18.0.77")};
+  Kindlb kindlb(world, options);
+  world.add_service();
+  REQUIRE(kindlb.wait_serving());
+  REQUIRE(world.address() == "172.18.0.77");
+  world.add_service(a_service().named("default/late").with_port(80));
+  REQUIRE(
+      kindlb.wait_until([&] { return world.serving("default/late") == "False/Infrastructure"; }));
+  world.kube().edit("default/web", [](Service& service) {
+    service.annotations["kindlb.dev/required-load-balancer-features"] = "Teleport";
+  });
+  CHECK(kindlb.wait_serving("default/late"));
+  CHECK(world.address("default/late") == "172.18.0.77");
+  CHECK(world.serving() == "False/Unsupported");
+}
+
 TEST_CASE("a Service that is refused is told so and gets no proxy") {
   FakeWorld world;
   Kindlb kindlb(world);

@@ -46,6 +46,13 @@ TEST_CASE("what people may not have meant is noted in Serving's message") {
   }
 }
 
+TEST_CASE("a way to the pods that the profile lacks is not dropped in silence") {
+  Life life(web().annotated("kindlb.dev/datapath", "direct"));
+  life.policy.capabilities.direct_path = false;
+  life.settle();
+  CHECK(mentions(life.message(), "kindlb.dev/datapath asks for the direct way"));
+}
+
 TEST_CASE("what is as people meant is not noted") {
   Life life(web().with_source_range("10.0.0.0/8").annotated("kindlb.dev/proxy-protocol", "v1"));
   life.settle();

@@ -93,6 +93,7 @@ struct Plan {
   std::vector<EventNote> events;
   bool claim = false;                ///< get a proxy for this Service
   std::vector<IpAddress> addresses;  ///< to reserve for it
+  bool unreserve = false;            ///< it needs none: what was reserved is free again
   std::vector<Cidr> prepare;         ///< to be checked for duplicates ahead of the apply
   std::optional<ProxyConfig> apply;  ///< to be sent to its proxy
   Revision revision;                 ///< of `apply`
