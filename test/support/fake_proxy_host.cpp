@@ -188,8 +188,9 @@ std::string FakeProxyHost::holder_of(const std::string& unit) const {
 
 std::vector<core::Route> FakeProxyHost::routes_of(const std::string& unit) const {
   const std::lock_guard lock(mutex_);
-  const auto found = routes_.find(unit);
-  return found == routes_.end() ? std::vector<core::Route>{} : found->second;
+  for (const auto& [id, box] : boxes_)
+    if (const auto found = box.routes.find(unit); found != box.routes.end()) return found->second;
+  return {};
 }
 
 bool FakeProxyHost::is_running(const std::string& id) const {
@@ -369,7 +370,7 @@ proxy::Message FakeProxyHost::answer(Box& box, const proxy::Apply& apply) {
     refusals_.pop_front();
     return rejected(refusal.stage, refusal.text);
   }
-  routes_.insert_or_assign(apply.unit.unit, apply.unit.routes);
+  box.routes.insert_or_assign(apply.unit.unit, apply.unit.routes);
   box.units.insert_or_assign(
       apply.unit.unit, proxy::UnitState{apply.unit.unit, apply.unit.owner, apply.unit.revision,
                                         true, apply.unit.addresses, apply.unit.clusters.size()});
@@ -378,6 +379,7 @@ proxy::Message FakeProxyHost::answer(Box& box, const proxy::Apply& apply) {
 
 proxy::Message FakeProxyHost::answer(Box& box, const proxy::Release& release) {
   box.units.erase(release.unit);
+  box.routes.erase(release.unit);
   return proxy::Applied{.id = release.id, .unit = release.unit};
 }
 

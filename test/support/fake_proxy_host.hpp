@@ -86,6 +86,7 @@ class FakeProxyHost final : public controller::ProxyHost {
     controller::HostedProxy seen;
     proxy::EnvoyState envoy = proxy::EnvoyState::Live;
     std::map<std::string, proxy::UnitState> units;
+    std::map<std::string, std::vector<core::Route>> routes;  ///< by unit
     bool connected = false;
     bool clogged = false;
     bool state_hidden = false;
@@ -117,7 +118,6 @@ class FakeProxyHost final : public controller::ProxyHost {
   std::map<std::string, std::deque<core::Error>> faults_;
   std::deque<Refusal> refusals_;
   std::set<core::IpAddress> strangers_;
-  std::map<std::string, std::vector<core::Route>> routes_;  ///< by unit
   bool direct_blocked_ = false;
   bool muted_ = false;
   unsigned born_ = 0;
