@@ -3,14 +3,25 @@
 
 #include "kindlb/core/verdict.hpp"
 
+#include <string>
 #include <vector>
 
 namespace kindlb::core {
 
+/// Something that cannot be had. In parts, since what is served instead must not be told of a
+/// Service that is refused.
+struct Finding {
+  std::string feature;  ///< as in Reason
+  std::string reason;
+  std::string what;     ///< names the field and the value
+  std::string instead;  ///< what a degraded Service gets
+  std::string way_out;
+};
+
 /// What must be refused whatever the Service requires is kept apart.
 struct Findings {
-  std::vector<Reason> degradable;
-  std::vector<Reason> fatal;
+  std::vector<Finding> degradable;
+  std::vector<Finding> fatal;
 };
 
 /// Which ports are opened: `can` says which protocols, how many, and which together.

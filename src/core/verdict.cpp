@@ -36,35 +36,45 @@ Capabilities capabilities_for(const Wishes& wishes, const Policy& policy) {
   return out;
 }
 
-/// The way out for a Service none of whose families can be had.
-std::string families_advice(const Case& about) {
-  std::vector<std::string> usable;
+/// The way out of not being able to: who or what says that we cannot?
+std::string able_way_out(const Case& about, const char* feature) {
+  return about.wishes.faults.unsupported.contains(feature)
+             ? "remove the annotation kindlb.dev/fault-unsupported"
+             : "run kindlb with another --profile";
+}
+
+std::string families_way_out(const Case& about, const std::vector<IpFamily>& missing) {
+  std::string usable;
   for (const auto family : about.place.families)
-    if (about.can.families.contains(family)) usable.emplace_back(name_of(family));
-  if (usable.empty()) return "use a docker network that has it.";
-  return "use " + joined(usable) + ", or a docker network that has it.";
+    if (about.can.families.contains(family))
+      usable += (usable.empty() ? "use " : " or ") + std::string(name_of(family));
+  const bool network = std::any_of(missing.begin(), missing.end(), [&](IpFamily family) {
+    return !about.place.families.contains(family);
+  });
+  return (usable.empty() ? "" : usable + " alone, or ") +
+         (network ? "make a docker network that has it" : able_way_out(about, "IPFamilies"));
 }
 
 void judge_families(const Case& about, Verdict& verdict, Findings& findings) {
   auto asked = about.service.spec.ip_families;
   if (asked.empty()) asked.push_back(IpFamily::V4);
-  std::vector<std::string> missing;
+  std::vector<IpFamily> missing;
   for (const auto family : asked) {
     const bool room = about.can.dual_stack || verdict.families.empty();
-    if (room && about.can.families.contains(family) && about.place.families.contains(family))
-      verdict.families.push_back(family);
-    else
-      missing.emplace_back(name_of(family));
+    const bool had = about.can.families.contains(family) && about.place.families.contains(family);
+    (room && had ? verdict.families : missing).push_back(family);
   }
   if (missing.empty()) return;
-  const auto what = joined(missing) + " of spec.ipFamilies cannot be provided here";
-  if (verdict.families.empty())
-    findings.fatal.push_back(
-        {"IPFamilies", "IPFamiliesNotSupported", what + "; " + families_advice(about)});
-  else
-    findings.degradable.push_back(
-        {"IPFamilies", "IPFamiliesNotSupported",
-         what + "; only " + name_of(verdict.families[0]) + " is served."});
+  std::vector<std::string> names;
+  for (const auto family : missing) names.emplace_back(name_of(family));
+  Finding finding{.feature = "IPFamilies",
+                  .reason = "IPFamiliesNotSupported",
+                  .what = joined(names) + " of spec.ipFamilies cannot be provided here",
+                  .instead = "",
+                  .way_out = families_way_out(about, missing)};
+  if (!verdict.families.empty())
+    finding.instead = std::string("only ") + name_of(verdict.families[0]) + " is served";
+  (verdict.families.empty() ? findings.fatal : findings.degradable).push_back(std::move(finding));
 }
 
 /// Whether or not some are there from before: KEP-4631 wants the refusal for the wish itself.
@@ -78,13 +88,17 @@ void judge_node_ports(const Case& about, Verdict& verdict, Findings& findings) {
     return;
   const char* why =
       "this kindlb goes through node ports (--datapath nodeport); remove the field or "
-      "run with --datapath auto.";
+      "run with --datapath auto";
   if (!about.can.direct_path)
-    why = "only node ports are supported by this profile; remove the field or use another profile.";
+    why = "only node ports are supported by this profile; remove the field or use another profile";
   else if (about.wishes.datapath == Datapath::NodePort)
-    why = "the annotation kindlb.dev/datapath asks for node ports; remove one of the two.";
+    why = "the annotation kindlb.dev/datapath asks for node ports; remove one of the two";
   findings.fatal.push_back(
-      {"NodePorts", "", std::string("spec.allocateLoadBalancerNodePorts is false and ") + why});
+      {.feature = "NodePorts",
+       .reason = "",
+       .what = std::string("spec.allocateLoadBalancerNodePorts is false and ") + why,
+       .instead = "",
+       .way_out = ""});
 }
 
 void judge_affinity(const Case& about, Verdict& verdict, Findings& findings) {
@@ -94,9 +108,11 @@ void judge_affinity(const Case& about, Verdict& verdict, Findings& findings) {
     return;
   }
   findings.degradable.push_back(
-      {"SessionAffinity", "SessionAffinityNotSupported",
-       "spec.sessionAffinity ClientIP is not supported; connections of one client may reach "
-       "different endpoints."});
+      {.feature = "SessionAffinity",
+       .reason = "SessionAffinityNotSupported",
+       .what = "spec.sessionAffinity ClientIP is not supported",
+       .instead = "connections of one client may reach different endpoints",
+       .way_out = "remove the field or " + able_way_out(about, "SessionAffinity")});
 }
 
 /// Fail closed: what cannot be read, and a family without any range, admit nobody.
@@ -105,8 +121,11 @@ void judge_ranges(const Case& about, Verdict& verdict, Findings& findings) {
   if (!ranges.given()) return;
   if (!about.can.source_ranges) {
     findings.degradable.push_back(
-        {"LoadBalancerSourceRanges", "LoadBalancerSourceRangesNotSupported",
-         ranges.field + " is not supported; connections from everywhere are accepted."});
+        {.feature = "LoadBalancerSourceRanges",
+         .reason = "LoadBalancerSourceRangesNotSupported",
+         .what = ranges.field + " is not supported",
+         .instead = "connections from everywhere are accepted",
+         .way_out = "remove it or " + able_way_out(about, "LoadBalancerSourceRanges")});
     return;
   }
   verdict.ranges = ranges;
@@ -157,18 +176,28 @@ void judge_addresses(const Case& about, Verdict& verdict, Findings& findings) {
   if (problems.empty()) return;
   std::string what;
   for (const auto& problem : problems) what += (what.empty() ? "" : "; ") + problem;
-  findings.degradable.push_back({"LoadBalancerIP", "LoadBalancerIPNotSupported",
-                                 what + "; another address is used until the Service is changed."});
+  findings.degradable.push_back(
+      {.feature = "LoadBalancerIP",
+       .reason = "LoadBalancerIPNotSupported",
+       .what = what,
+       .instead = "another address is used until the Service is changed",
+       .way_out = about.can.load_balancer_ip
+                      ? "choose a free address of the docker network, or none"
+                      : "choose none or " + able_way_out(about, "LoadBalancerIP")});
 }
 
 void judge_traffic_policy(const Case& about, Findings& findings) {
   if (about.service.spec.external_traffic_policy != TrafficPolicy::Local ||
       about.can.preserves_source_ip)
     return;
-  findings.degradable.push_back({"ExternalTrafficPolicy", "ExternalTrafficPolicyNotSupported",
-                                 "spec.externalTrafficPolicy Local is honoured for routing, but a "
-                                 "proxy does not preserve the "
-                                 "client's source IP."});
+  findings.degradable.push_back(
+      {.feature = "ExternalTrafficPolicy",
+       .reason = "ExternalTrafficPolicyNotSupported",
+       .what = "spec.externalTrafficPolicy is Local, and a proxy does not preserve the client's "
+               "source IP",
+       .instead = "Local is honoured for routing, and the annotation kindlb.dev/proxy-protocol "
+                  "tells pods who the client is",
+       .way_out = "use Cluster if pods need not know the client"});
 }
 
 void judge_proxy_protocol(const Case& about, Verdict& verdict) {
@@ -180,13 +209,17 @@ void judge_proxy_protocol(const Case& about, Verdict& verdict) {
         "Annotation kindlb.dev/proxy-protocol is for TCP; the other ports go without.");
 }
 
-/// Moves to fatal what the Service requires.
-void refuse_features(const std::set<std::string>& required, Findings& findings) {
+/// Moves to fatal what the Service requires, or somebody for it.
+void refuse_features(const std::set<std::string>& required, const std::string& way_out,
+                     Findings& findings) {
   auto& soft = findings.degradable;
-  const auto split = std::stable_partition(soft.begin(), soft.end(), [&](const Reason& reason) {
-    return !required.contains(reason.feature);
+  const auto split = std::stable_partition(soft.begin(), soft.end(), [&](const Finding& finding) {
+    return !required.contains(finding.feature);
   });
-  findings.fatal.insert(findings.fatal.end(), split, soft.end());
+  for (auto finding = split; finding != soft.end(); ++finding) {
+    finding->way_out += (finding->way_out.empty() ? "or " : ", or ") + way_out;
+    findings.fatal.push_back(std::move(*finding));
+  }
   soft.erase(split, soft.end());
 }
 
@@ -194,10 +227,12 @@ void refuse_features(const std::set<std::string>& required, Findings& findings) 
 void refuse_unknown(const std::set<std::string>& required, Findings& findings) {
   for (const auto& name : required)
     if (!is_known_feature(name))
-      findings.fatal.push_back({name, "",
-                                "required load-balancer feature \"" + name +
-                                    "\" is not known to kindlb; remove it from the required "
-                                    "features."});
+      findings.fatal.push_back(
+          {.feature = name,
+           .reason = "",
+           .what = "required load-balancer feature \"" + name + "\" is not known to kindlb",
+           .instead = "",
+           .way_out = "remove it from the required features"});
 }
 
 /// With --strict nothing is degraded but traffic policy Local, where the KEP demands the condition.
@@ -205,17 +240,27 @@ void apply_strictness(const Policy& policy, Findings& findings) {
   if (!policy.strict) return;
   std::set<std::string> all(kKnownFeatures.begin(), kKnownFeatures.end());
   all.erase("ExternalTrafficPolicy");
-  refuse_features(all, findings);
+  refuse_features(all, "run kindlb without --strict", findings);
 }
 
-void sum_up(Findings& findings, Verdict& verdict) {
-  if (!findings.fatal.empty()) {
-    verdict.outcome = Outcome::Refuse;
-    verdict.reasons = std::move(findings.fatal);
-  } else if (!findings.degradable.empty()) {
-    verdict.outcome = Outcome::Degrade;
-    verdict.reasons = std::move(findings.degradable);
+std::vector<Reason> told(const std::vector<Finding>& findings, Outcome outcome) {
+  std::vector<Reason> out;
+  for (const auto& finding : findings) {
+    auto message = finding.what;
+    if (outcome == Outcome::Degrade) message += "; " + finding.instead;
+    if (!finding.way_out.empty()) message += "; " + finding.way_out;
+    out.push_back({finding.feature, finding.reason, message + "."});
   }
+  return out;
+}
+
+void sum_up(const Findings& findings, Verdict& verdict) {
+  if (!findings.fatal.empty())
+    verdict.outcome = Outcome::Refuse;
+  else if (!findings.degradable.empty())
+    verdict.outcome = Outcome::Degrade;
+  const bool refused = verdict.outcome == Outcome::Refuse;
+  verdict.reasons = told(refused ? findings.fatal : findings.degradable, verdict.outcome);
 }
 
 }  // namespace
@@ -233,7 +278,7 @@ Verdict judge(const Service& service, const Wishes& wishes, const Policy& policy
   judge_addresses(about, verdict, findings);
   judge_traffic_policy(about, findings);
   judge_proxy_protocol(about, verdict);
-  refuse_features(wishes.required, findings);
+  refuse_features(wishes.required, "do not require it", findings);
   refuse_unknown(wishes.required, findings);
   apply_strictness(policy, findings);
   sum_up(findings, verdict);

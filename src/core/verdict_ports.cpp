@@ -34,6 +34,14 @@ Closed why_closed(const ServicePort& port, const std::vector<ServicePort>& open,
   return mixing == MixedProtocols::DistinctPorts && number_used ? Closed::SameNumber : Closed::No;
 }
 
+std::string protocols_of(const Capabilities& can) {
+  std::string out;
+  for (const auto protocol : can.protocols)
+    out += (out.empty() ? "" : " or ") + std::string(name_of(protocol));
+  return out;
+}
+
+/// With the way out, which is another one for each.
 std::string explained(Closed why, const std::vector<std::string>& ports, const Verdict& verdict,
                       const Capabilities& can) {
   const auto names = joined(ports);
@@ -41,9 +49,11 @@ std::string explained(Closed why, const std::vector<std::string>& ports, const V
     case Closed::No:
       break;
     case Closed::Protocol:
-      return "the protocol of " + names + " is not supported";
+      return "the protocol of " + names + " is not supported (spec.ports): use " +
+             protocols_of(can);
     case Closed::OnePort:
-      return "only one port is supported, which leaves out " + names;
+      return "only one port is supported, which leaves out " + names +
+             ": use a Service for each port";
     case Closed::OneProtocol:
       return std::string("protocols cannot be mixed: beside ") +
              name_of(verdict.ports.front().protocol) + " there is no place for " + names +
@@ -51,7 +61,8 @@ std::string explained(Closed why, const std::vector<std::string>& ports, const V
                   ? ", which needs a Service of its own"
                   : "; the annotation " + can.mixed_protocols_annotation + ": \"true\" allows it");
     case Closed::SameNumber:
-      return "a port number cannot be used by two protocols, which leaves out " + names;
+      return "a port number cannot be used by two protocols, which leaves out " + names +
+             ": use another number or a Service of its own";
   }
   return {};
 }
@@ -75,11 +86,17 @@ void judge_ports(const Service& service, const Capabilities& can, Verdict& verdi
   for (const auto& [why, ports] : closed)
     what += (what.empty() ? "" : "; ") + explained(why, ports, verdict, can);
   if (verdict.ports.empty())
-    findings.fatal.push_back(
-        {"Ports", "PortsNotSupported", what + "; no port of spec.ports could be opened."});
+    findings.fatal.push_back({.feature = "Ports",
+                              .reason = "PortsNotSupported",
+                              .what = what + "; no port could be opened",
+                              .instead = "",
+                              .way_out = ""});
   else
-    findings.degradable.push_back(
-        {"Ports", "PortsNotSupported", what + "; the other ports are served."});
+    findings.degradable.push_back({.feature = "Ports",
+                                   .reason = "PortsNotSupported",
+                                   .what = what,
+                                   .instead = "the other ports are served",
+                                   .way_out = ""});
 }
 
 }  // namespace kindlb::core

@@ -146,6 +146,55 @@ TEST_CASE("a refusal lists each thing that is required and missing, and nothing 
   CHECK_FALSE(mentions(message, "spec.externalTrafficPolicy"));
 }
 
+TEST_CASE("what is served instead is told of degraded Services only; the way out of all") {
+  struct Case {
+    const char* feature;
+    Service service;
+    const char* instead;
+    const char* way_out;
+  };
+  const std::vector both = {IpFamily::V4, IpFamily::V6};
+  const Case cases[] = {
+      {"Ports", web().with_port(9, Protocol::Sctp), "the other ports are served", "use TCP"},
+      {"IPFamilies", web().with_families(both), "only IPv4 is served", "use IPv4 alone"},
+      {"SessionAffinity", web().with_affinity(), "may reach different", "remove the field"},
+      {"LoadBalancerSourceRanges", web().with_source_range("10.0.0.0/8"), "are accepted",
+       "remove it"},
+      {"LoadBalancerIP", web().with_ip("172.18.0.9"), "another address is used", "choose none"},
+      {"ExternalTrafficPolicy", web().local(), "honoured for routing", "use Cluster"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.feature);
+    const auto degraded = summary_message(judged(c.service).reasons);
+    CHECK(mentions(degraded, c.instead));
+    CHECK(mentions(degraded, c.way_out));
+    auto requiring = c.service;
+    requiring.spec.required_features = {c.feature};
+    const auto refused = summary_message(judged(requiring).reasons);
+    CHECK_FALSE(mentions(refused, c.instead));
+    CHECK(mentions(refused, c.way_out));
+    CHECK(mentions(refused, "or do not require it"));
+    if (c.service.spec.external_traffic_policy == TrafficPolicy::Local) continue;
+    const auto strict =
+        summary_message(judged(c.service, {.strict = true, .capabilities = modest()}).reasons);
+    CHECK_FALSE(mentions(strict, c.instead));
+    CHECK(mentions(strict, "or run kindlb without --strict"));
+  }
+}
+
+TEST_CASE("the way out names who takes the feature away") {
+  const auto by_profile = summary_message(judged(web().with_affinity()).reasons);
+  CHECK(mentions(by_profile, "another --profile"));
+  const auto by_wish = summary_message(
+      judged(web().with_affinity().annotated("kindlb.dev/fault-unsupported", "SessionAffinity"), {})
+          .reasons);
+  CHECK(mentions(by_wish, "remove the annotation kindlb.dev/fault-unsupported"));
+  const auto six = web().with_families({IpFamily::V6}).build();
+  CHECK(mentions(summary_message(judged(six).reasons), "another --profile"));
+  CHECK(mentions(summary_message(judge(six, Policy{}, {.families = {IpFamily::V4}}).reasons),
+                 "make a docker network"));
+}
+
 TEST_CASE("summaries of nothing and of one") {
   CHECK(summary_reason({}).empty());
   CHECK(summary_message({}).empty());
