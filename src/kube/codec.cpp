@@ -43,7 +43,7 @@ std::vector<core::IpFamily> read_families(const Reader& spec) {
     else if (family == name_of(core::IpFamily::V6))
       families.push_back(core::IpFamily::V6);
     else
-      spec.complain("ipFamilies", "'" + family + "' is not known");
+      spec.complain("ipFamilies", "'" + family + "' is not known: use IPv4 or IPv6");
   }
   return families;
 }

@@ -2,13 +2,12 @@
 
 #include "kindlb/core/hash.hpp"
 #include "kindlb/yaml/node.hpp"
+#include "kube/admission.hpp"
 #include "kube/codec.hpp"
 #include "kube/reader.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -82,46 +81,16 @@ void fill_metadata(Json& object, bool namespaced) {
   if (ns.is_string()) meta["uid"] = stable_uid(ns.get<std::string>(), meta["name"]);
 }
 
-/// A word that YAML took for something else is the usual reason for "not a string".
+/// A word that YAML took for something else is the usual reason for "not a string", and quotes are
+/// that for "not a number".
 std::string quoting_advice(const Node& culprit, const std::string& what) {
-  const bool surprising = culprit.kind == yaml::Kind::Scalar && culprit.plain &&
-                          what.find("string") != std::string::npos;
-  if (!surprising) return {};
+  if (culprit.kind != yaml::Kind::Scalar) return {};
+  if (!culprit.plain && what.ends_with("not a port number"))
+    return "; \"" + culprit.text + "\" is a string: write it without quotes";
+  if (!culprit.plain || what.find("string") == std::string::npos) return {};
   const bool flag = std::holds_alternative<bool>(yaml::resolve(culprit));
   return "; " + culprit.text + " is a " + (flag ? "boolean" : "number") + " in YAML: write \"" +
          culprit.text + "\"";
-}
-
-/// What an API server would not let in, and the field it would name.
-struct Refusal {
-  std::string path;
-  std::string what;
-};
-
-std::optional<Refusal> refused_port(const std::vector<core::ServicePort>& ports, std::size_t i) {
-  const auto path = "spec.ports[" + std::to_string(i) + "]";
-  const auto& port = ports[i];
-  if (port.port == 0) return Refusal{path + ".port", "missing, or not from 1 to 65535"};
-  if (ports.size() > 1 && port.name.empty())
-    return Refusal{path + ".name", "missing; a Service with several ports must name each"};
-  for (std::size_t j = 0; j < i; ++j) {
-    if (ports[j].port == port.port && ports[j].protocol == port.protocol)
-      return Refusal{path, std::string(name_of(port.protocol)) + " " + std::to_string(port.port) +
-                               " is also spec.ports[" + std::to_string(j) + "]"};
-    if (!port.name.empty() && ports[j].name == port.name)
-      return Refusal{path + ".name",
-                     "'" + port.name + "' is also spec.ports[" + std::to_string(j) + "]"};
-  }
-  return std::nullopt;
-}
-
-std::optional<Refusal> refused(const core::Service& service) {
-  const auto& ports = service.spec.ports;
-  if (ports.empty() && service.spec.type == core::ServiceType::LoadBalancer)
-    return Refusal{"spec.ports", "missing; a Service of type LoadBalancer has at least one port"};
-  for (std::size_t i = 0; i < ports.size(); ++i)
-    if (auto problem = refused_port(ports, i)) return problem;
-  return std::nullopt;
 }
 
 }  // namespace
@@ -227,8 +196,9 @@ class DocumentReader {
     return yaml::fault(file_, node.place, std::move(what));
   }
 
-  void note(const Node& node, const std::string& what) {
-    into_.found_.notes.push_back(yaml::fault(file_, node.place, "").operation + ": " + what);
+  void note(const Node& node, std::string what) {
+    const auto told = yaml::fault(file_, node.place, std::move(what));
+    into_.found_.notes.push_back(told.operation + ": " + told.detail);
   }
 
   ManifestReader& into_;

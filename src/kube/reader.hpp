@@ -54,7 +54,10 @@ class Reader {
     if (value.empty()) return fallback;
     for (const auto& [name, enumerator] : names)
       if (value == name) return enumerator;
-    complain(key, "'" + value + "' is not known");
+    std::string known;
+    for (const auto& [name, enumerator] : names)
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    complain(key, "'" + value + "' is not known: use one of " + known);
     return fallback;
   }
 

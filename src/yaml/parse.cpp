@@ -185,11 +185,9 @@ class Builder final : public YAML::EventHandler {
   std::size_t repeated_ = 0;
 };
 
-/// yaml-cpp's words, on one line whatever the input holds; a tab is what people do not see.
+/// yaml-cpp's words; a tab is what people do not see.
 std::string explain(const YAML::Exception& error, const std::string& text) {
   auto out = error.msg;
-  std::ranges::replace_if(
-      out, [](char c) { return c >= 0 && c < ' '; }, '?');
   std::istringstream in(text);
   std::string line;
   for (int i = 0; i <= error.mark.line && std::getline(in, line); ++i) {
@@ -202,6 +200,9 @@ std::string explain(const YAML::Exception& error, const std::string& text) {
 }  // namespace
 
 core::Error fault(const std::string& file, const Place& place, std::string what) {
+  // One line whatever the input holds, and nothing in it that a terminal would obey.
+  std::ranges::replace_if(
+      what, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
   auto where = file;
   if (place.line > 0)
     where += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);

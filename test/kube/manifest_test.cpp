@@ -210,7 +210,8 @@ TEST_CASE("what cannot be read is told with its place") {
       {"no name", kHead + "metadata: {labels: {}}\n", "f0.yaml:3:11: metadata.name: missing"},
       {"no metadata", kHead, "f0.yaml:1:1: metadata.name: missing"},
       {"a port in quotes", spec("spec:\n  ports:\n  - port: '80'\n"),
-       "f0.yaml:6:11: spec.ports[0].port: not a port number"},
+       "f0.yaml:6:11: spec.ports[0].port: not a port number; \"80\" is a string: write it without "
+       "quotes"},
       {"a port too high", spec("spec:\n  ports:\n  - port: 65536\n"),
        "f0.yaml:6:11: spec.ports[0].port: not a port number"},
       {"no port", spec("spec:\n  ports:\n  - name: x\n"),
@@ -223,7 +224,25 @@ TEST_CASE("what cannot be read is told with its place") {
       {"a name twice", spec("spec: {ports: [{port: 1, name: a}, {port: 2, name: a}]}\n"),
        "f0.yaml:4:52: spec.ports[1].name: 'a' is also spec.ports[0]"},
       {"a protocol nobody knows", spec("spec: {ports: [{port: 1, protocol: tcp}]}\n"),
-       "f0.yaml:4:36: spec.ports[0].protocol: 'tcp' is not known"},
+       "f0.yaml:4:36: spec.ports[0].protocol: 'tcp' is not known: use one of TCP, UDP, SCTP"},
+      {"a family nobody knows", spec("spec: {ipFamilies: [ipv4]}\n"),
+       "f0.yaml:4:20: spec.ipFamilies: 'ipv4' is not known: use IPv4 or IPv6"},
+      {"a family twice", spec("spec: {ipFamilies: [IPv4, IPv4]}\n"),
+       "f0.yaml:4:27: spec.ipFamilies[1]: IPv4 is given twice"},
+      {"a target port below", spec("spec: {ports: [{port: 1, targetPort: -5}]}\n"),
+       "f0.yaml:4:38: spec.ports[0].targetPort: neither a port from 1 to 65535 nor"},
+      {"a target port above", spec("spec: {ports: [{port: 1, targetPort: 65536}]}\n"),
+       "f0.yaml:4:38: spec.ports[0].targetPort: neither"},
+      {"a target port that is no name", spec("spec: {ports: [{port: 1, targetPort: HTTP_}]}\n"),
+       "f0.yaml:4:38: spec.ports[0].targetPort: neither"},
+      {"a name with capitals", kHead + "metadata: {name: Web}\n",
+       "f0.yaml:3:18: metadata.name: no such name is allowed: use a-z, 0-9"},
+      {"a name in two lines", kHead + "metadata: {name: \"a\\nb\"}\n",
+       "f0.yaml:3:18: metadata.name: no such name"},
+      {"a name too long", kHead + "metadata: {name: " + std::string(64, 'a') + "}\n",
+       "f0.yaml:3:18: metadata.name: no such name"},
+      {"a namespace with a slash", kHead + "metadata: {name: w, namespace: a/b}\n",
+       "f0.yaml:3:32: metadata.namespace: no such name"},
       {"not a flag", spec("spec: {allocateLoadBalancerNodePorts: 'false'}\n"),
        "f0.yaml:4:39: spec.allocateLoadBalancerNodePorts: not a boolean"},
       {"a boolean in annotations",
@@ -243,6 +262,24 @@ TEST_CASE("what cannot be read is told with its place") {
       CHECK_MESSAGE(told.starts_with(c.expected), told);
     }
   }
+}
+
+TEST_CASE("no value breaks the line that tells of it") {
+  CHECK(complaint({kHead + "metadata: {name: w}\nspec: {type: \"Load\\nBal\\e[1m\"}\n"})
+            .starts_with("f0.yaml:4:14: spec.type: 'Load?Bal?[1m' is not known"));
+  const auto notes = read({"apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\nb\"}\n"}).notes;
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0] == "f0.yaml:1:1: v1 Pod a?b is not looked at");
+}
+
+TEST_CASE("what an API server lets in is not refused") {
+  for (const char* target : {"0", "65535", "http", "a-b-c", "''", "8080"}) {
+    CAPTURE(target);
+    service("metadata: {name: w}\nspec: {ports: [{port: 1, targetPort: " + std::string(target) +
+            "}]}\n");
+  }
+  for (const auto& name : {std::string("1web"), std::string("a-1"), std::string(63, 'a')})
+    CHECK(service("metadata: {name: " + name + "}\n").key.name == name);
 }
 
 TEST_CASE("the same object twice names both places") {
