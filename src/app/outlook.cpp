@@ -111,6 +111,11 @@ class World {
     for (const auto& service : manifests_.services) by_name.emplace(name_of(service.key), &service);
     for (const auto& brief : facts_.endpoints) {
       const auto service = by_name.find(brief.service);
+      if (!brief.node.empty() && !nodes_.contains(brief.node))
+        return core::Error{core::ErrorKind::Invalid, brief.place,
+                           "there is no node '" + brief.node +
+                               "': name one of 'nodes', or of the "
+                               "Nodes among the manifests"};
       if (service == by_name.end()) continue;
       for (const auto family : {core::IpFamily::V4, core::IpFamily::V6})
         if (auto added = add_slice(brief, *service->second, family); !added.ok()) return added;

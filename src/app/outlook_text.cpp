@@ -23,12 +23,19 @@ const char* name_of(core::ConditionStatus status) {
   return "Unknown";
 }
 
+/// Values from manifests are in here: none of them may break the line or talk to the terminal.
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+  return text;
+}
+
 /// "  label       first\n              second\n"; nothing without lines.
 std::string section(const std::string& label, const std::vector<std::string>& lines) {
   std::string out;
   for (const auto& line : lines) {
     const auto head = out.empty() ? label : std::string();
-    out += "  " + head + std::string(kLabelWidth - head.size(), ' ') + line + "\n";
+    out += "  " + head + std::string(kLabelWidth - head.size(), ' ') + printable(line) + "\n";
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include "kindlb/yaml/file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -107,7 +108,9 @@ int plan(const Options& options) {
   const auto text = formatted(*outlooks, options.plan.format);
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written) return 1;
+  if (!written)  // not 1, which is an answer
+    return complain({ErrorKind::Unavailable, "standard output",
+                     std::strerror(errno)});  // NOLINT(concurrency-mt-unsafe)
   return options.plan.exit_code && std::ranges::any_of(*outlooks, is_trouble) ? 1 : 0;
 }
 

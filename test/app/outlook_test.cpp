@@ -157,6 +157,23 @@ TEST_CASE("endpoints in brief") {
   CHECK(seen[0].forecast.config->routes.size() == 2);  // through the first node
 }
 
+TEST_CASE("endpoints on a node that is not there are a mistake, not a detour") {
+  const auto cluster = facts("endpoints: [{service: web, node: typo, addresses: [10.244.0.5]}]");
+  const auto result = app::look_ahead(read(service("web")), cluster, {}, test::at(1000));
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().operation == "facts.yaml:1:13");
+  CHECK(result.error().detail.starts_with("there is no node 'typo'"));
+}
+
+TEST_CASE("no value breaks a line of the text, or talks to the terminal") {
+  const auto text = app::outlook_text(
+      look(kHead +
+           "metadata: {name: web, annotations: {kindlb.dev/load-balancer-ips: \"x\\ny\\e[1m\"}}\n"
+           "spec: {type: LoadBalancer, ports: [{port: 80}]}\n"));
+  CHECK(text.find("ips x y [1m is not an IP address") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("a named target port needs its number") {
   const auto manifest = service("web", "ports: [{name: h, port: 80, targetPort: http}]");
   const auto given = facts("endpoints: [{service: web, addresses: [10.244.0.5], ports: {h: 81}}]");

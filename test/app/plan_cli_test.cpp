@@ -243,6 +243,14 @@ TEST_CASE("what people get wrong is one line, and exit code 2") {
   }
 }
 
+TEST_CASE("what cannot be written is no answer") {
+  const Folder folder;
+  folder.write("web.yaml", kWeb);
+  const auto full = kindlb_in(folder, "plan -f web.yaml --exit-code >/dev/full 2>err.txt #");
+  CHECK(full.code == 2);
+  CHECK(full.err == "kindlb: standard output: No space left on device\n");
+}
+
 TEST_CASE("--profile list is a list") {
   const Folder folder;
   for (const char* arguments : {"run --profile list", "--profile list", "plan --profile list"}) {
