@@ -38,7 +38,12 @@ void Agent::pump() {
     if (!releases.empty() && unchecked_ == 0) write_generation(held_content({}));
     return;
   }
-  if (const auto batch = next_batch(); !batch.empty()) begin(batch);
+  // Until Envoy has something to decide about: what is refused beforehand is no reason to wait.
+  while (!transaction_) {
+    const auto batch = next_batch();
+    if (batch.empty()) return;
+    begin(batch);
+  }
 }
 
 /// As many as may go together. One that does not even fit by itself is given alone: it is refused.
@@ -61,13 +66,14 @@ std::vector<std::uint64_t> Agent::next_batch() {
 /// the old and of the new ones.
 std::string Agent::overload(const std::vector<std::uint64_t>& batch) const {
   const auto& clusters = history_.content().clusters;
-  auto watched = clusters.size();
+  std::size_t more = 0;
   for (const auto key : batch)
     for (const auto& cluster : jobs_.at(key).unit.clusters) {
       const auto former = clusters.find(cluster.name);
-      if (former == clusters.end() || former->second != cluster.body) ++watched;
+      if (former == clusters.end() || former->second != cluster.body) ++more;
     }
-  if (watched <= options_.watches) return {};
+  const auto watched = clusters.size() + more;
+  if (more == 0 || watched <= options_.watches) return {};
   return "Envoy would have to watch " + std::to_string(watched) + " endpoint files and can watch " +
          std::to_string(options_.watches) + " (fs.inotify.max_user_instances)";
 }
@@ -87,25 +93,39 @@ XdsContent Agent::held_content(const std::vector<std::uint64_t>& except) const {
   return content;
 }
 
-void Agent::begin(const std::vector<std::uint64_t>& batch) {
-  XdsContent content = held_content(batch);
+/// Those of a batch that Envoy can be asked for. The others are refused.
+std::vector<std::uint64_t> Agent::admit(const std::vector<std::uint64_t>& batch) {
+  auto content = held_content(batch);
   std::vector<std::uint64_t> jobs;
   for (const auto key : batch) {
     auto& job = jobs_.at(key);
-    std::string problem = batch.size() == 1 ? overload(batch) : std::string();
-    auto with_job = content;
+    auto problem = batch.size() == 1 ? overload(batch) : std::string();
     std::string clash;
-    if (!job.is_release && !add_unit(with_job, job.unit, clash))
-      problem = clash + " belongs to another unit";
-    if (!problem.empty()) {
-      reject(job, RejectStage::Invalid, problem);
-      end_job(key);
+    auto with_job = content;
+    if (!add_unit(with_job, job.unit, clash)) problem = clash + " belongs to another unit";
+    if (problem.empty()) {
+      content = std::move(with_job);
+      jobs.push_back(key);
       continue;
     }
-    content = std::move(with_job);
+    reject(job, RejectStage::Invalid, problem);
+    end_job(key);
+  }
+  if (jobs.size() < batch.size()) sync_network();
+  return jobs;
+}
+
+void Agent::begin(const std::vector<std::uint64_t>& batch) {
+  auto jobs = admit(batch);
+  if (jobs.empty()) return;
+  // What a refused one was to replace is in there, too.
+  auto content = held_content(jobs);
+  for (const auto key : jobs) {
+    auto& job = jobs_.at(key);
+    std::string clash;
+    if (!add_unit(content, job.unit, clash)) log(job.unit.owner + ": " + clash + " is not free");
     job.stage = Job::Stage::Applying;
     loop_.cancel(job.deadline);
-    jobs.push_back(key);
   }
   supervisor_.drain_log();
   supervisor_.envoy_log().mark();
@@ -150,7 +170,7 @@ void Agent::confirm(std::vector<std::uint64_t> jobs, bool changed) {
 void Agent::judged(const Confirmer::Judgements& judgements, bool final) {
   if (final) return confirmed(judgements);
   if (transaction_->is_start) return;
-  std::erase_if(transaction_->jobs, [&](std::uint64_t key) {
+  const auto taken = std::erase_if(transaction_->jobs, [&](std::uint64_t key) {
     auto& job = jobs_.at(key);
     const auto found = judgements.find(job.unit.unit);
     if (found == judgements.end() || found->second.kind != Judgement::Kind::Acknowledged)
@@ -158,7 +178,7 @@ void Agent::judged(const Confirmer::Judgements& judgements, bool final) {
     commit(job);
     return true;
   });
-  write_state();
+  if (taken > 0) write_state();
 }
 
 void Agent::confirmed(const Confirmer::Judgements& judgements) {

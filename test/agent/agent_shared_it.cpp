@@ -136,6 +136,16 @@ TEST_CASE("Envoy is given as much as it can watch, and not one more") {
   CHECK(refusal.find("fs.inotify.max_user_instances") != std::string::npos);
   CHECK(one.fetch(units.back().address.address, 80, 1000) == Answer("one"));
 
+  // A change that does not fit takes nothing away from the one it was for.
+  auto exchanged = units.back();
+  exchanged.cluster_fields = R"(,"lb_policy":"MAGLEV")";
+  exchanged.revision = "r2";
+  CHECK(apply_all(*channel, {exchanged}).first == 0);
+  const auto is_lost = [&] {
+    return one.fetch(units.back().address.address, 80, 1000) != Answer("one");
+  };
+  CHECK_FALSE(wait_until(is_lost, std::chrono::milliseconds(700)));
+
   // Endpoints and listeners need no more watches than there are.
   units.back().endpoint.port = 8081;
   units.back().revision = "r2";

@@ -109,6 +109,7 @@ class Agent {
   void pump();
   std::vector<std::uint64_t> next_batch();
   std::string overload(const std::vector<std::uint64_t>& batch) const;
+  std::vector<std::uint64_t> admit(const std::vector<std::uint64_t>& batch);
   void begin(const std::vector<std::uint64_t>& batch);
   XdsContent held_content(const std::vector<std::uint64_t>& except) const;
   bool write_generation(const XdsContent& content);
