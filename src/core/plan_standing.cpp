@@ -15,8 +15,10 @@ std::string path_problem(const Draft& draft) {
   return {};
 }
 
+/// A try of the direct way that was refused takes nothing away from what is served.
 bool is_rejected(const Draft& draft) {
-  return !draft.world.proxy.rejection.empty() && draft.world.proxy.rejected == draft.revision;
+  return draft.scouts.empty() && !draft.world.proxy.rejection.empty() &&
+         draft.world.proxy.rejected == draft.revision;
 }
 
 /// True when the proxy does what the Service asks and somebody could be reached through it.

@@ -1,10 +1,8 @@
 // Ways to the pods that close and open again, and nodes that stand still.
 #include "controller/harness.hpp"
-#include "kindlb/controller/kind_clusters.hpp"
 
 #include <doctest/doctest.h>
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +39,12 @@ TEST_CASE("once pods can be reached again, connections leave the node ports with
   SUBCASE("while they cannot, the node ports stay, however often it is tried") {
     const auto before = world.journal.count("send");
     CHECK(kindlb.wait_until([&] { return world.journal.count("send") >= before + 4; }));
+    CHECK(world.serves());
+  }
+  SUBCASE("nor does a proxy that cannot even try change anything") {
+    world.host.reject_next(proxy::RejectStage::Route, "Network is unreachable", 3);
+    const auto before = world.journal.count("send");
+    CHECK(kindlb.wait_until([&] { return world.journal.count("send") >= before + 5; }));
     CHECK(world.serves());
   }
   SUBCASE("when they can") {
@@ -100,16 +104,4 @@ TEST_CASE("what failed is tried again as soon as something changes at the engine
     kindlb.wait_until([] { return true; });
   }
   CHECK(kindlb.wait_serving());
-}
-
-TEST_CASE("nodes are halted when their containers do not run") {
-  using docker::ContainerState;
-  std::vector<docker::Container> nodes(3);
-  nodes[0].name = "kind-worker";
-  nodes[0].state = ContainerState::Running;
-  nodes[1].name = "kind-worker2";
-  nodes[1].state = ContainerState::Paused;
-  nodes[2].name = "kind-worker3";
-  nodes[2].state = ContainerState::Exited;
-  CHECK(controller::halted_nodes(nodes) == std::set<std::string>{"kind-worker2", "kind-worker3"});
 }
