@@ -184,7 +184,7 @@ void Controller::refresh_clusters() {
 }
 
 void Controller::nodes_listed(const std::vector<docker::Container>& nodes) {
-  reconciler_.set_halted_nodes(halted_nodes(nodes));
+  reconciler_.set_halted_nodes(node_watch_.halted(nodes));
   if (options_.only) return;
   const auto present = group_clusters(nodes);
   std::vector<std::string> gone;

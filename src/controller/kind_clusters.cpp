@@ -86,10 +86,19 @@ std::map<std::string, KindCluster> group_clusters(const std::vector<docker::Cont
   return out;
 }
 
-std::set<std::string> halted_nodes(const std::vector<docker::Container>& nodes) {
+std::set<std::string> NodeWatch::halted(const std::vector<docker::Container>& nodes) {
+  std::set<std::string> clusters;
+  std::set<std::string> running;
+  for (const auto& node : nodes) {
+    const auto cluster = label(node, kKindClusterLabel);
+    clusters.insert(cluster);
+    const auto& seen = seen_.try_emplace(node.id, Seen{cluster, node.name}).first->second;
+    if (node.state == docker::ContainerState::Running) running.insert(seen.name);
+  }
+  std::erase_if(seen_, [&](const auto& item) { return !clusters.contains(item.second.cluster); });
   std::set<std::string> out;
-  for (const auto& node : nodes)
-    if (node.state != docker::ContainerState::Running) out.insert(node.name);
+  for (const auto& [id, seen] : seen_)
+    if (!running.contains(seen.name)) out.insert(seen.name);
   return out;
 }
 

@@ -172,3 +172,38 @@ TEST_CASE("connecting says what is missing") {
     CHECK_FALSE(controller::connect_cluster(engine, cluster).ok());
   }
 }
+
+TEST_CASE("nodes are halted when their containers do not run, or are no more") {
+  using docker::ContainerState;
+  using Names = std::set<std::string>;
+  controller::NodeWatch watch;
+  std::vector<Container> nodes = {node("kind", "control-plane", "kind-control-plane", "172.18.0.2"),
+                                  node("kind", "worker", "kind-worker", "172.18.0.3"),
+                                  node("kind", "worker", "kind-worker2", "172.18.0.4")};
+  CHECK(watch.halted(nodes).empty());
+  SUBCASE("paused and stopped") {
+    nodes[1].state = ContainerState::Paused;
+    nodes[2].state = ContainerState::Exited;
+    CHECK(watch.halted(nodes) == Names{"kind-worker", "kind-worker2"});
+    nodes[1].state = ContainerState::Running;
+    CHECK(watch.halted(nodes) == Names{"kind-worker2"});
+  }
+  SUBCASE("removed: the API believes in it for a while") {
+    nodes.pop_back();
+    CHECK(watch.halted(nodes) == Names{"kind-worker2"});
+    CHECK(watch.halted(nodes) == Names{"kind-worker2"});
+    nodes.push_back(node("kind", "worker", "kind-worker2", "172.18.0.5"));
+    nodes.back().id = "another";
+    CHECK(watch.halted(nodes).empty());
+  }
+  SUBCASE("renamed: the node keeps the name it began with") {
+    nodes[1].name = "shiny";
+    CHECK(watch.halted(nodes).empty());
+    nodes[1].state = ContainerState::Paused;
+    CHECK(watch.halted(nodes) == Names{"kind-worker"});
+  }
+  SUBCASE("with the whole cluster gone there is nothing to remember") {
+    const auto other = node("other", "control-plane", "other-control-plane", "172.18.0.6");
+    CHECK(watch.halted({other}).empty());
+  }
+}

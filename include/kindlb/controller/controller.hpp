@@ -80,6 +80,7 @@ class Controller {
   Networks networks_;
   Reconciler reconciler_;
   std::map<std::string, Known> clusters_;
+  NodeWatch node_watch_;
   bool listing_ = false;
   bool list_again_ = false;
   bool list_planned_ = false;

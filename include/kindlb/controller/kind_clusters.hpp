@@ -29,8 +29,20 @@ struct KindCluster {
 
 std::map<std::string, KindCluster> group_clusters(const std::vector<docker::Container>& nodes);
 
-/// Names of the nodes (a kind node is called as its container) that are stopped or paused.
-std::set<std::string> halted_nodes(const std::vector<docker::Container>& nodes);
+/// Which nodes stand still: their containers are stopped, paused, or no longer there, which the API
+/// learns much later. A kind node is called as its container was when it was made.
+class NodeWatch {
+ public:
+  /// `nodes`: all node containers there are now.
+  std::set<std::string> halted(const std::vector<docker::Container>& nodes);
+
+ private:
+  struct Seen {
+    std::string cluster;
+    std::string name;
+  };
+  std::map<std::string, Seen> seen_;  ///< by container id
+};
 
 /// Where the API server may be reached, best first: addresses on the docker network, then published
 /// ports of this machine.

@@ -45,8 +45,8 @@ class Reconciler {
   std::set<std::string> networks() const;
   /// Proxies that stopped may be started again only while the cluster's nodes hold their addresses.
   void set_nodes_running(const std::string& name, bool running);
-  /// Nodes whose containers are stopped or paused: long before the API notices, nobody is sent
-  /// there any more.
+  /// Nodes whose containers are stopped, paused or gone: long before the API notices, nobody is
+  /// sent there any more.
   void set_halted_nodes(const std::set<std::string>& names);
 
   /// A change of that cluster's objects, made by `edit`; what it returns is planned again.
