@@ -96,11 +96,13 @@ void Fleet::prepare(const ProxyWish& wish, const std::vector<core::Cidr>& addres
   if (find(wish.unit) || making_for(wish.unit) != nullptr) return;
   const auto chosen = choose(wish);
   const auto found = chosen ? proxies_.find(*chosen) : proxies_.end();
-  if (found == proxies_.end() || found->second.promises.contains(wish.unit)) return;
+  if (found == proxies_.end()) return;
+  auto& promises = found->second.promises;
   const auto now = Loop::Clock::now();
-  std::erase_if(found->second.promises,
-                [&](const auto& promise) { return promise.second.until <= now; });
-  found->second.promises[wish.unit] = {wish.cluster(), wish.watches, now + kPromise};
+  std::erase_if(promises, [&](const auto& promise) { return promise.second.until <= now; });
+  if (!promises.try_emplace(wish.unit, Promise{wish.cluster(), wish.watches, now + kPromise})
+           .second)
+    return;
   send(found->second, wish.unit, proxy::Prepare{next_id_++, addresses});
 }
 

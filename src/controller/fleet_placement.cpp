@@ -76,17 +76,14 @@ std::vector<core::ProxyRoom> Fleet::rooms(const std::string& but_for) const {
   return out;
 }
 
-/// Where it was promised room, if that still stands.
+/// Where it was promised room, if that is still there.
 std::optional<std::string> Fleet::choose(const ProxyWish& wish) const {
-  for (const auto& [id, proxy] : proxies_) {
-    if (!proxy.promises.contains(wish.unit)) continue;
-    const auto room = room_of(proxy, wish.unit);
-    const bool ours = room.cluster.empty() || room.cluster == wish.cluster();
-    if (room.healthy && ours && (options_.services_per_proxy != 1 || room.services == 0)) return id;
-  }
-  return core::place(rooms(wish.unit),
-                     {.cluster = wish.cluster(), .network = wish.network, .watches = wish.watches},
-                     options_.services_per_proxy);
+  const core::PlacementNeed need{wish.cluster(), wish.network, wish.watches};
+  for (const auto& [id, proxy] : proxies_)
+    if (proxy.promises.contains(wish.unit) &&
+        core::place({room_of(proxy, wish.unit)}, need, options_.services_per_proxy))
+      return id;
+  return core::place(rooms(wish.unit), need, options_.services_per_proxy);
 }
 
 void Fleet::hold(Proxy& proxy, const ProxyWish& wish) {

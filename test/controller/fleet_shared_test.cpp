@@ -87,6 +87,25 @@ TEST_CASE("those that asked to be prepared together end up together") {
   CHECK(rig.serve_all({"u3", "u1", "u2"}) == std::set<std::string>{"p1"});
 }
 
+TEST_CASE("a promise is kept only to one that still fits") {
+  SharedRig rig(1);
+  const auto id = rig.host.add_warm("kind");
+  rig.host.limit_watches(id, 10);
+  REQUIRE(rig.discover());
+  REQUIRE(rig.until_warm(1));
+  rig.with([](auto& fleet) {
+    fleet.prepare({"grown", "kind/default/grown", "kind"}, {cidr("172.18.0.250/24")});
+  });
+  rig.claim_for("kind", "u2", 4);
+  rig.claim_for("kind", "grown", 4);  // with room to change either once more that makes 12
+  for (const auto* unit : {"u2", "grown"}) {
+    REQUIRE(rig.until_live(unit));
+    REQUIRE(rig.until_acknowledged(unit, rig.apply(unit)));
+  }
+  CHECK(rig.host.holder_of("u2") == id);
+  CHECK(rig.host.holder_of("grown") != id);
+}
+
 TEST_CASE("another cluster gets a proxy of its own") {
   SharedRig rig;
   REQUIRE(rig.discover());
