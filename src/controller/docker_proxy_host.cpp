@@ -101,6 +101,8 @@ core::Result<std::uint32_t> DockerProxyHost::reserve_uid() {
   const std::lock_guard lock(mutex_);
   auto in_use = reserved_uids_;
   for (const auto& proxy : *proxies) in_use.insert(proxy.uid);
+  // Those made by another thread since the engine answered.
+  for (const auto& [id, proxy] : known_) in_use.insert(proxy.uid);
   const auto uid = proxy::choose_uid(in_use);
   reserved_uids_.insert(uid);
   return uid;
@@ -119,12 +121,12 @@ core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
   options.tag = proxy::random_tag();
   options.pool = pool_;
   auto created = proxy::create_proxy(engine_, options);
+  if (created.ok()) remember(*created);
   {
     const std::lock_guard lock(mutex_);
     reserved_uids_.erase(*uid);
   }
   if (!created.ok()) return created.error();
-  remember(*created);
   auto out = hosted(*created);
   out.running = true;
   return out;
