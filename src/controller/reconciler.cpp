@@ -162,9 +162,21 @@ core::Plan Reconciler::plan_for(const core::ServiceWorld& world) const {
   return plan;
 }
 
+/// Addresses became free: whoever has none yet may be waiting for one.
+void Reconciler::wake_the_addressless(const std::string& network) {
+  for (const auto& [name, cluster] : clusters_) {
+    if (cluster.network != network) continue;
+    for (const auto& [key, record] : cluster.records) {
+      const auto* service = cluster.store.service(key);
+      if (service != nullptr && service->status.ingress.empty()) dirty(key);
+    }
+  }
+}
+
 void Reconciler::forget(Cluster& cluster, const core::ServiceKey& key) {
   const auto found = cluster.records.find(key);
   if (found == cluster.records.end()) return;
+  if (!found->second.reserved.empty()) wake_the_addressless(cluster.network);
   parts_.fleet.remove(found->second.uid);
   by_unit_.erase(found->second.uid);
   cluster.records.erase(found);
@@ -191,6 +203,7 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
 
 void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Record& record,
                            core::Plan plan) {
+  if (plan.unreserve && !record.reserved.empty()) wake_the_addressless(cluster.network);
   if (!plan.addresses.empty() || plan.unreserve) record.reserved = plan.addresses;
   if (!plan.write && !plan.told.hash.empty()) record.told = plan.told;
   const auto proxy = parts_.fleet.view(record.uid);

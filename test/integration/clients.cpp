@@ -36,6 +36,15 @@ Clients::Clients(Stage& stage, unsigned count)
       stage_(stage),
       v4_(reserve(core::IpFamily::V4, count)),
       v6_(reserve(core::IpFamily::V6, count)) {
+  add();
+}
+
+Clients::Clients(Stage& stage, const core::IpAddress& address)
+    : bridge_(stage.bridge()), stage_(stage), v4_({address}) {
+  add();
+}
+
+void Clients::add() {
   const auto added = ip_batch(lines("add", v4_, bridge_) + lines("add", v6_, bridge_));
   REQUIRE_MESSAGE(added == 0, "addresses can be added to a bridge by root only");
 }

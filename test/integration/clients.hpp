@@ -13,6 +13,8 @@ class Clients {
  public:
   /// `count` addresses of each family the stage has.
   Clients(Stage& stage, unsigned count);
+  /// This IPv4 address.
+  Clients(Stage& stage, const core::IpAddress& address);
   ~Clients();
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
@@ -21,6 +23,7 @@ class Clients {
   const core::IpAddress& v6(std::size_t index) const { return v6_.at(index); }
 
  private:
+  void add();
   std::vector<core::IpAddress> reserve(core::IpFamily family, unsigned count);
 
   const std::string bridge_;

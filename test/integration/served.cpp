@@ -1,5 +1,7 @@
 #include "integration/served.hpp"
 
+#include "support/sockets.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +15,11 @@ namespace {
 std::unique_ptr<Stage> start_stage() {
   auto stage = std::make_unique<Stage>(Families::Both);
   stage->start({"--warm-proxies", "2"});
+  // A bridge has its IPv6 address a while after the first container came, and backends want to
+  // listen there.
+  const core::Target any_port{*stage->subnet(core::IpFamily::V6).gateway, 0};
+  stage->until("the bridge has its IPv6 address",
+               [&] { return static_cast<bool>(testing::bound(SOCK_DGRAM, any_port)); });
   return stage;
 }
 

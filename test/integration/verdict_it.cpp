@@ -1,4 +1,5 @@
 // Whose Service it is, what is refused or degraded, and the way through node ports.
+#include "integration/clients.hpp"
 #include "integration/stage.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"
@@ -169,4 +170,47 @@ TEST_CASE("where pods cannot be reached directly, node ports are used") {
   stage.patch("web", R"({"spec":{"type":"LoadBalancer"}})");
   const auto served = stage.await_serving("web");
   CHECK(http_get(it::target_of(served)) == "through the node");
+}
+
+TEST_CASE("node ports are left again once pods can be reached") {
+  Stage stage;
+  const auto web = stage.create("web", R"({"type":"NodePort","ports":[{"port":80}]})");
+  const OneAnswer node(stage.gateway(), "through the node", web.spec.ports.at(0).node_port);
+  const auto pod = stage.unused_address();
+  stage.put_endpoints("web", {{"", 80}}, pod);
+  stage.create_node(stage.ns() + "-node");
+  stage.start();
+  stage.patch("web", R"({"spec":{"type":"LoadBalancer"}})");
+  const auto served = stage.await_serving("web");
+  REQUIRE(http_get(it::target_of(served)) == "through the node");
+
+  const it::Clients address(stage, pod);
+  const OneAnswer direct(pod, "straight", 80);
+  stage.until("pods are reached directly",
+              [&] { return http_get(it::target_of(served)) == "straight"; });
+  CHECK(stage.version_of("web") == served.resource_version);
+}
+
+TEST_CASE("a range that is used up is named, and who waits is served when something is free") {
+  Stage stage;
+  const auto only = stage.unused_address().text();
+  const OneAnswer backend(stage.gateway(), "hello");
+  for (const auto* name : {"first", "second"}) {
+    stage.create_web(name);
+    stage.put_endpoints(name, {{"", backend.target().port}});
+  }
+  stage.start({"--ip-range", only});
+  stage.until("one is served and the other is not", [&] {
+    const auto first = stage.get("first");
+    const auto second = stage.get("second");
+    return (it::is_serving(first) && is_given_up(second)) ||
+           (it::is_serving(second) && is_given_up(first));
+  });
+  const bool first_won = it::is_serving(stage.get("first"));
+  const std::string loser = first_won ? "second" : "first";
+  CHECK(message_of(stage.get(loser), core::kServingCondition).find(only) != std::string::npos);
+  stage.remove(first_won ? "first" : "second");
+  const auto served = stage.await_serving(loser);
+  CHECK(served.status.ingress.at(0).ip == only);
+  CHECK(http_get(it::target_of(served)) == "hello");
 }

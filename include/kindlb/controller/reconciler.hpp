@@ -100,6 +100,7 @@ class Reconciler {
   void run();
   void reconcile(const core::ServiceKey& key);
   void forget(Cluster& cluster, const core::ServiceKey& key);
+  void wake_the_addressless(const std::string& network);
   Record& record_of(Cluster& cluster, const core::Service& service);
   core::ServiceWorld gather(const Cluster& cluster, const core::Service& service,
                             const Record& record) const;
