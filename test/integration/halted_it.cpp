@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <set>
 
 namespace {
@@ -14,20 +15,37 @@ using it::Served;
 using it::Stage;
 
 /// A container that kindlb takes for a kind node: only its name, its label and its state count.
-struct Node {
+class Node {
+ public:
   explicit Node(Stage& stage)
-      : id(stage.rig.start({.image = testing::envoy_image(),
-                            .command = {"--config-yaml", R"({"admin":{}})"},
-                            .labels = {{"io.x-k8s.kind.cluster", "kindlb-it"}}})) {
-    name = testing::must(stage.rig.engine().inspect_container(id)).name;
-    stage.create_node(name);
+      : stage_(stage),
+        id_(stage.rig.start({.image = testing::envoy_image(),
+                             .command = {"--config-yaml", R"({"admin":{}})"},
+                             .labels = {{"io.x-k8s.kind.cluster", "kindlb-it"}}})),
+        name_(testing::must(stage.rig.engine().inspect_container(id_)).name) {
+    stage.create_node(name_);
   }
+  /// The other tests of this stage must not find it among their nodes.
+  ~Node() {
+    try {
+      stage_.remove_node(name_);
+    } catch (const std::exception& problem) {
+      std::cerr << "removing node " << name_ << ": " << problem.what() << "\n";
+    }
+  }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const std::string& name() const { return name_; }
   void docker(const std::string& verb) const {
-    const auto command = "docker " + verb + " " + id + " >/dev/null";
+    const auto command = "docker " + verb + " " + id_ + " >/dev/null";
     REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(concurrency-mt-unsafe)
   }
-  std::string id;
-  std::string name;
+
+ private:
+  Stage& stage_;
+  const std::string id_;
+  const std::string name_;
 };
 
 /// Who answers a dozen connections.
@@ -45,7 +63,7 @@ TEST_CASE("nobody is sent to a node that is paused, and everybody is back when i
   Served served(stage);
   served.add("one");
   const auto& two = served.add("two");
-  served.place("two", two.target(), node.name);
+  served.place("two", two.target(), node.name());
   served.create(it::mixed_spec());
   REQUIRE(voices(served) == std::set<std::string>{"one", "two"});
   const auto version = stage.version_of(served.name());
