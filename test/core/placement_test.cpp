@@ -109,7 +109,7 @@ TEST_CASE("how much a Service makes Envoy watch") {
 }
 
 TEST_CASE("whatever comes and goes, no proxy has two clusters, too many Services or too much") {
-  for (unsigned seed = 1; seed <= 40; ++seed) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     std::minstd_rand random{seed};
     const auto pick = [&](std::size_t below) { return static_cast<std::size_t>(random()) % below; };
