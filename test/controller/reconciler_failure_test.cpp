@@ -108,7 +108,11 @@ TEST_CASE("a namesake is another Service") {
     world.kube().after_next_apply(replace);
     former = world.add_service().uid;
   }
-  REQUIRE(kindlb.wait_until([&] { return world.kube().get("default/web")->uid != former; }));
+  // Between the two there is none.
+  REQUIRE(kindlb.wait_until([&] {
+    const auto now = world.kube().get("default/web");
+    return now && now->uid != former;
+  }));
   REQUIRE(kindlb.wait_serving());
   REQUIRE(kindlb.wait_quiet());
   CHECK(world.host.holder_of(former).empty());
