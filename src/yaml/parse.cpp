@@ -49,6 +49,9 @@ class Builder final : public YAML::EventHandler {
   explicit Builder(std::vector<Node>& documents) : documents_(documents) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
+    // At a comma outside of any list the library makes one empty document after another and never
+    // gets past it.
+    if (place_of(mark) == started_) stop(mark, "nothing can begin with this");
     anchors_.clear();
     started_ = place_of(mark);
     root_.reset();

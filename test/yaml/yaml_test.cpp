@@ -166,6 +166,10 @@ TEST_CASE("no input makes the parser run away") {
               std::to_string(i - 1) + "]]]]]]]]]]\n";
     CHECK(holds(complaint(text), "too deeply"));
   }
+  SUBCASE("a comma where nothing goes on") {
+    for (const char* text : {",", "[x],", "---\n{}\n---\n{},{}\n"})
+      CHECK(holds(complaint(text), "nothing can begin with this"));
+  }
   SUBCASE("an alias inside what it names") {
     CHECK(holds(complaint("a: &a [*a]\n"), "alias"));
   }
