@@ -18,7 +18,9 @@ allowed() { # allowed MODULE
     proxy) echo core docker envoy http/client.hpp ;;
     agent) echo core proxy/protocol.hpp ;;
     controller) echo core http docker kube envoy proxy ;;
-    app) echo core yaml profile http docker kube envoy proxy controller ;;
+    sandbox) echo core yaml ;;
+    echo) ;;
+    app) echo core yaml profile http docker kube envoy proxy controller sandbox ;;
     *) return 1 ;;
   esac
 }

@@ -1,0 +1,51 @@
+#pragma once
+// The embedded API server: a small Kubernetes API over HTTP, for one machine and nobody else. It
+// keeps Services and what belongs to them, with the semantics of the proposals this project serves;
+// no pods run behind it. Lives from start() to its destructor; safe from any thread.
+
+#include "kindlb/core/ip.hpp"
+#include "kindlb/core/result.hpp"
+#include "kindlb/sandbox/feature_gates.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kindlb::sandbox {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  int port = 0;  ///< zero: any free one
+  FeatureGates gates;
+  /// Where cluster IPs come from: one range, or one of each family; the first is the default.
+  std::vector<core::Cidr> service_ranges;
+  bool endpoint_slices = false;  ///< keep them for Services with selectors
+  std::string state_file;  ///< loaded at the start if it exists, saved while running; empty: none
+  std::size_t history = 4096;         ///< how many changes of a resource can be watched from
+  std::size_t max_connections = 256;  ///< more wait for one to end
+  std::size_t max_watches = 192;      ///< more are refused (429), so that others get through
+  std::size_t max_body = 3U << 20U;   ///< bytes, as with the real server
+};
+
+class Server {
+ public:
+  virtual ~Server() = default;
+
+  virtual int port() const = 0;
+  /// "http://127.0.0.1:8474"
+  virtual std::string url() const = 0;
+  /// For kubectl: a context, no credentials.
+  virtual std::string kubeconfig() const = 0;
+  /// Ends every watch and connection. The destructor does the same.
+  virtual void stop() = 0;
+};
+
+/// Listens already when it returns. Unavailable: the address is taken; Invalid: the state file.
+core::Result<std::unique_ptr<Server>> start_server(const ServerOptions& options);
+
+/// "127.0.0.1:8474" or "[::1]:8474"; nothing when it is neither.
+std::optional<std::pair<std::string, int>> parse_listen(const std::string& text);
+
+}  // namespace kindlb::sandbox

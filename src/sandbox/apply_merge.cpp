@@ -1,0 +1,115 @@
+#include "sandbox/apply_merge.hpp"
+
+#include <algorithm>
+
+namespace kindlb::sandbox {
+
+namespace {
+using Kind = Shape::Kind;
+using Elements = Shape::Elements;
+
+const Shape& any_shape() {
+  static const Shape kAny;
+  return kAny;
+}
+
+const Shape& shape_below(const Shape& shape, const std::string& key) {
+  if (shape.kind == Kind::Map) return *shape.element;
+  if (shape.kind != Kind::Struct) return any_shape();
+  const auto* field = shape.type->field(key);
+  return field == nullptr ? any_shape() : field->shape;
+}
+
+/// Those of `config` come in its order; what only `live` has stays where it was, before or after.
+Json merge_list(const Json& live, const Json& config, const Shape& shape) {
+  Json out = live;
+  for (const auto& item : config) {
+    const auto step = element_step(item, shape);
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Json& other) {
+      return element_step(other, shape) == step;
+    });
+    if (same == out.end())
+      out.push_back(item);
+    else
+      *same = merge_applied(*same, item, *shape.element);
+  }
+  return out;
+}
+
+Json merge_object(const Json& live, const Json& config, const Shape& shape) {
+  Json out = live;
+  for (const auto& [key, value] : config.items()) {
+    const auto found = out.find(key);
+    if (found == out.end())
+      out[key] = value;
+    else
+      *found = merge_applied(*found, value, shape_below(shape, key));
+  }
+  return out;
+}
+
+bool goes(const FieldSet& gone, const FieldSet* kept) {
+  return gone.member && (kept == nullptr || kept->empty());
+}
+
+const FieldSet* below(const FieldSet& set, const std::string& step) {
+  const auto found = set.children.find(step);
+  return found == set.children.end() ? nullptr : &found->second;
+}
+
+const FieldSet& or_none(const FieldSet* set) {
+  static const FieldSet kNone;
+  return set == nullptr ? kNone : *set;
+}
+
+void remove_from_object(Json& value, const Shape& shape, const FieldSet& gone,
+                        const FieldSet& kept) {
+  for (const auto& [step, child] : gone.children) {
+    if (!step.starts_with("f:")) continue;
+    const auto key = step.substr(2);
+    const auto found = value.find(key);
+    if (found == value.end()) continue;
+    const auto* rest = below(kept, step);
+    if (goes(child, rest))
+      value.erase(found);
+    else
+      remove_fields(*found, shape_below(shape, key), child, or_none(rest));
+    // A map or list that lost its last element was only there for it.
+    const auto left = value.find(key);
+    if (rest == nullptr && left != value.end() && left->is_structured() && left->empty())
+      value.erase(left);
+  }
+}
+
+void remove_from_list(Json& value, const Shape& shape, const FieldSet& gone, const FieldSet& kept) {
+  for (std::size_t i = value.size(); i-- > 0;) {
+    const auto step = element_step(value[i], shape);
+    const auto* child = below(gone, step);
+    if (child == nullptr) continue;
+    const auto* rest = below(kept, step);
+    if (goes(*child, rest))
+      value.erase(i);
+    else
+      remove_fields(value[i], *shape.element, *child, or_none(rest));
+  }
+}
+}  // namespace
+
+Json merge_applied(const Json& live, const Json& config, const Shape& shape) {
+  const bool atomic = (shape.kind == Kind::Map && shape.atomic_map) ||
+                      (shape.kind == Kind::List && shape.elements == Elements::Atomic);
+  if (atomic) return config;
+  if (live.is_object() && config.is_object()) return merge_object(live, config, shape);
+  if (live.is_array() && config.is_array() && shape.kind == Kind::List)
+    return merge_list(live, config, shape);
+  return config;
+}
+
+void remove_fields(Json& value, const Shape& shape, const FieldSet& gone, const FieldSet& kept) {
+  if (value.is_object())
+    remove_from_object(value, shape, gone, kept);
+  else if (value.is_array() && shape.kind == Kind::List)
+    remove_from_list(value, shape, gone, kept);
+}
+
+}  // namespace kindlb::sandbox

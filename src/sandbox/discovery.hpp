@@ -1,0 +1,14 @@
+#pragma once
+// What the API says about itself: versions, groups, resources.
+
+#include "sandbox/json.hpp"
+
+#include <optional>
+#include <string>
+
+namespace kindlb::sandbox {
+
+/// Nothing: the path is none of these.
+std::optional<Json> discovery(const std::string& path);
+
+}  // namespace kindlb::sandbox

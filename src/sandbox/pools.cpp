@@ -1,0 +1,106 @@
+#include "sandbox/pools.hpp"
+
+#include <fmt/format.h>
+
+namespace kindlb::sandbox {
+
+namespace {
+/// Far more than any sandbox holds, and a bound on the search.
+constexpr std::size_t kMaxAddresses = 1U << 20U;
+}  // namespace
+
+IpPool::IpPool(core::Cidr range) : range_(range), next_(range.first()) {}
+
+/// Neither the network's own address nor the highest one, as with the real allocator.
+bool IpPool::usable(const core::IpAddress& address) const {
+  return range_.contains(address) && address != range_.first() && address != range_.last();
+}
+
+Complaint IpPool::take(const core::IpAddress& address) {
+  if (!usable(address))
+    return fmt::format(
+        "the provided IP ({}) is not in the valid range. The range of valid IPs is {}",
+        address.text(), range_.text());
+  return used_.insert(address).second ? "" : "provided IP is already allocated";
+}
+
+std::optional<core::IpAddress> IpPool::take_any() {
+  for (std::size_t tried = 0; tried <= used_.size() + 2 && tried < kMaxAddresses; ++tried) {
+    const auto following = next_.next();
+    next_ = following && range_.contains(*following) ? *following : range_.first();
+    if (usable(next_) && used_.insert(next_).second) return next_;
+  }
+  return std::nullopt;
+}
+
+Complaint PortPool::take(int port) {
+  if (port < first_ || port > last_)
+    return fmt::format("provided port is not in the valid range. The range of valid ports is {}-{}",
+                       first_, last_);
+  return used_.insert(port).second ? "" : "provided port is already allocated";
+}
+
+std::optional<int> PortPool::take_any() {
+  // Scattered, so that nobody comes to rely on the order.
+  constexpr int kStride = 787;
+  const int size = last_ - first_ + 1;
+  for (int tried = 0; tried < size; ++tried) {
+    next_ = first_ + (next_ - first_ + kStride) % size;
+    if (used_.insert(next_).second) return next_;
+  }
+  return std::nullopt;
+}
+
+IpPool* Pools::of(core::IpFamily family) {
+  for (auto& pool : ips)
+    if (pool.range().address.family() == family) return &pool;
+  return nullptr;
+}
+
+Reservation::~Reservation() {
+  for (const int port : taken_ports_) pools_.ports.release(port);
+  for (const auto& address : taken_ips_) free_ip(address);
+}
+
+void Reservation::free_ip(const core::IpAddress& address) {
+  if (auto* pool = pools_.of(address.family())) pool->release(address);
+}
+
+Complaint Reservation::take_port(int port) {
+  auto complaint = pools_.ports.take(port);
+  if (complaint.empty()) taken_ports_.push_back(port);
+  return complaint;
+}
+
+std::optional<int> Reservation::take_any_port() {
+  const auto port = pools_.ports.take_any();
+  if (port) taken_ports_.push_back(*port);
+  return port;
+}
+
+Complaint Reservation::take_ip(const core::IpAddress& address) {
+  auto* pool = pools_.of(address.family());
+  if (pool == nullptr) return "not configured on this cluster";
+  auto complaint = pool->take(address);
+  if (complaint.empty()) taken_ips_.push_back(address);
+  return complaint;
+}
+
+std::optional<core::IpAddress> Reservation::take_any_ip(core::IpFamily family) {
+  auto* pool = pools_.of(family);
+  if (pool == nullptr) return std::nullopt;
+  const auto address = pool->take_any();
+  if (address) taken_ips_.push_back(*address);
+  return address;
+}
+
+void Reservation::commit() {
+  taken_ports_.clear();
+  taken_ips_.clear();
+  for (const int port : released_ports_) pools_.ports.release(port);
+  for (const auto& address : released_ips_) free_ip(address);
+  released_ports_.clear();
+  released_ips_.clear();
+}
+
+}  // namespace kindlb::sandbox

@@ -1,0 +1,245 @@
+#include "kindlb/sandbox/server.hpp"
+
+#include "sandbox/connection_threads.hpp"
+#include "sandbox/endpoint_keeper.hpp"
+#include "sandbox/handler.hpp"
+#include "sandbox/state_file.hpp"
+
+#include <fmt/format.h>
+#include <httplib.h>
+
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <thread>
+
+namespace kindlb::sandbox {
+
+namespace {
+using namespace std::chrono_literals;
+using core::Error;
+using core::ErrorKind;
+
+/// Not "application/json" alone: the library would compress that, and hold a watch's lines back
+/// until its buffer is full.
+constexpr const char* kJson = "application/json; charset=utf-8";
+constexpr auto kSaveEvery = 5s;
+
+Call call_of(const httplib::Request& request) {
+  Call call;
+  call.method = request.method;
+  call.path = request.path;
+  for (const auto& [name, value] : request.params) call.query[name] = value;
+  call.content_type = request.get_header_value("Content-Type");
+  call.accept = request.get_header_value("Accept");
+  call.user_agent = request.get_header_value("User-Agent");
+  call.body = request.body;
+  return call;
+}
+
+bool has_body(const httplib::Request& request) {
+  return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
+}
+
+Refusal refusal_for(int code) {
+  if (code == 413)
+    return {.code = 413,
+            .reason = "RequestEntityTooLarge",
+            .message = "Request entity too large: limit is 3145728"};
+  if (code == 414) return {.code = 414, .reason = "BadRequest", .message = "the URI is too long"};
+  if (code == 404) return no_such_path();
+  auto refusal = bad_request("the request is malformed");
+  refusal.code = code;
+  return refusal;
+}
+
+class HttpServer final : public Server {
+ public:
+  HttpServer(const ServerOptions& options, Api::Options api)
+      : options_(options), api_(api), handler_(api_, faults_) {}
+  ~HttpServer() override { stop(); }
+
+  core::Result<void> start();
+  int port() const override { return port_; }
+  std::string url() const override {
+    const bool v6 = options_.host.find(':') != std::string::npos;
+    return fmt::format("http://{}:{}", v6 ? "[" + options_.host + "]" : options_.host, port_);
+  }
+  std::string kubeconfig() const override;
+  void stop() override;
+
+ private:
+  void configure();
+  void answer(const httplib::Request& request, httplib::Response& response);
+  void stream(WatchPlan plan, httplib::Response& response);
+  void keep_saving(const std::stop_token& stop);
+
+  const ServerOptions options_;
+  Api api_;
+  Faults faults_;
+  Handler handler_;
+  httplib::Server http_;
+  std::stop_source stopping_;
+  std::atomic<std::size_t> watches_{0};
+  int port_ = 0;
+  std::jthread listener_;
+  std::jthread saver_;
+  std::jthread endpoint_keeper_;
+};
+
+core::Result<void> HttpServer::start() {
+  if (!options_.state_file.empty()) {
+    const auto loaded = load_state(api_, options_.state_file);
+    if (!loaded.ok()) return loaded.error();
+  }
+  configure();
+  const bool bound = options_.port != 0 ? http_.bind_to_port(options_.host, options_.port)
+                                        : (port_ = http_.bind_to_any_port(options_.host)) > 0;
+  if (!bound)
+    return Error{ErrorKind::Unavailable,
+                 fmt::format("listen on {}:{}", options_.host, options_.port),
+                 "the address is taken or not of this machine; choose another with --listen"};
+  if (options_.port != 0) port_ = options_.port;
+  listener_ = std::jthread([this] { http_.listen_after_bind(); });
+  while (!http_.is_running()) std::this_thread::yield();
+  if (!options_.state_file.empty())
+    saver_ = std::jthread([this](const std::stop_token& stop) { keep_saving(stop); });
+  if (options_.endpoint_slices)
+    endpoint_keeper_ =
+        std::jthread([this](const std::stop_token& stop) { keep_endpoint_slices(api_, stop); });
+  return {};
+}
+
+void HttpServer::configure() {
+  http_.new_task_queue = [this] { return new ConnectionThreads(options_.max_connections); };
+  http_.set_payload_max_length(options_.max_body);
+  http_.set_read_timeout(10s);
+  http_.set_write_timeout(10s);
+  http_.set_keep_alive_timeout(60);
+  http_.set_keep_alive_max_count(1'000'000);
+  http_.set_tcp_nodelay(true);
+  const auto handler = [this](const httplib::Request& request, httplib::Response& response) {
+    answer(request, response);
+  };
+  // A DELETE without a body would be read until its connection ends, so it must not come that far.
+  http_.set_pre_routing_handler(
+      [handler](const httplib::Request& request, httplib::Response& response) {
+        if (has_body(request)) return httplib::Server::HandlerResponse::Unhandled;
+        handler(request, response);
+        return httplib::Server::HandlerResponse::Handled;
+      });
+  http_.Get(".*", handler);
+  http_.Post(".*", handler);
+  http_.Put(".*", handler);
+  http_.Patch(".*", handler);
+  http_.Delete(".*", handler);
+  http_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+    if (!response.body.empty()) return;
+    const auto refusal = refusal_for(response.status);
+    response.set_content(dump(to_status(refusal)) + "\n", kJson);
+  });
+  http_.set_exception_handler(
+      [](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+        response.status = 500;
+        response.set_content(dump(to_status(internal("the request was not understood"))), kJson);
+      });
+}
+
+void HttpServer::answer(const httplib::Request& request, httplib::Response& response) {
+  auto made = handler_.handle(call_of(request));
+  // Bounded by the fault's own limit, and cut short by a stop.
+  for (const auto until = std::chrono::steady_clock::now() + made.delay;
+       std::chrono::steady_clock::now() < until && !stopping_.stop_requested();)
+    std::this_thread::sleep_for(10ms);
+  if (made.watch) {
+    stream(std::move(*made.watch), response);
+    return;
+  }
+  response.status = made.code;
+  for (const auto& [name, value] : made.headers) response.set_header(name, value);
+  response.set_content(made.body,
+                       made.content_type == "application/json" ? kJson : made.content_type.c_str());
+}
+
+void HttpServer::stream(WatchPlan plan, httplib::Response& response) {
+  if (watches_.fetch_add(1) >= options_.max_watches) {
+    --watches_;
+    const auto refusal = too_many("too many watches", 1);
+    response.status = refusal.code;
+    response.set_header("Retry-After", "1");
+    response.set_content(dump(to_status(refusal)) + "\n", kJson);
+    return;
+  }
+  const auto lines = std::make_shared<WatchStream>(api_.store(), faults_, std::move(plan));
+  response.status = 200;
+  response.set_chunked_content_provider(
+      kJson,
+      [lines, stop = stopping_.get_token()](std::size_t, httplib::DataSink& sink) {
+        const auto text = lines->next(stop);
+        if (!text) {
+          sink.done();
+          return true;
+        }
+        return text->empty() ? sink.is_writable() : sink.write(text->data(), text->size());
+      },
+      [this](bool) { --watches_; });
+}
+
+void HttpServer::keep_saving(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  Revision saved = 0;
+  while (!stop.stop_requested()) {
+    never.wait_for(lock, stop, kSaveEvery, [] { return false; });
+    const auto now = api_.store().revision();
+    if (now != saved && save_state(api_.store(), options_.state_file).ok()) saved = now;
+  }
+}
+
+std::string HttpServer::kubeconfig() const {
+  return fmt::format(
+      "apiVersion: v1\nkind: Config\ncurrent-context: kindlb-sandbox\n"
+      "clusters:\n- name: kindlb-sandbox\n  cluster:\n    server: {}\n"
+      "contexts:\n- name: kindlb-sandbox\n  context:\n    cluster: kindlb-sandbox\n"
+      "    user: kindlb-sandbox\n"
+      "users:\n- name: kindlb-sandbox\n  user: {{}}\n",
+      url());
+}
+
+void HttpServer::stop() {
+  stopping_.request_stop();
+  api_.store().wake();
+  saver_ = {};
+  endpoint_keeper_ = {};
+  http_.stop();
+  listener_ = {};
+}
+}  // namespace
+
+core::Result<std::unique_ptr<Server>> start_server(const ServerOptions& options) {
+  Api::Options api;
+  api.gates = options.gates;
+  api.window = options.history;
+  api.service_ranges = options.service_ranges;
+  if (api.service_ranges.empty()) api.service_ranges = {*core::Cidr::parse("10.96.0.0/16")};
+  auto server = std::make_unique<HttpServer>(options, std::move(api));
+  const auto started = server->start();
+  if (!started.ok()) return started.error();
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+std::optional<std::pair<std::string, int>> parse_listen(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return std::nullopt;
+  auto host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  int port = -1;
+  const auto* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, port);
+  if (error != std::errc() || rest != end || port < 0 || port > 65535) return std::nullopt;
+  if (!core::IpAddress::parse(host)) return std::nullopt;
+  return std::pair{host, port};
+}
+
+}  // namespace kindlb::sandbox

@@ -1,0 +1,57 @@
+#pragma once
+// One watch: what it wants, and the stream of lines that answers it. A stream belongs to one
+// thread.
+
+#include "sandbox/faults.hpp"
+#include "sandbox/selectors.hpp"
+#include "sandbox/store.hpp"
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace kindlb::sandbox {
+
+struct WatchPlan {
+  const Resource* resource = nullptr;
+  std::string ns;
+  LabelSelector labels;
+  FieldSelector fields;
+  /// Nothing: begin with the state of now, as events.
+  std::optional<Revision> after;
+  bool initial_events = false;  ///< the state of now, and a bookmark that says so
+  bool bookmarks = false;
+  bool as_table = false;
+  std::chrono::seconds timeout{0};
+};
+
+class WatchStream {
+ public:
+  WatchStream(Store& store, Faults& faults, WatchPlan plan);
+
+  /// Lines to send: empty when nothing happened for a moment; nothing when the watch is over.
+  std::optional<std::string> next(const std::stop_token& stop);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool selects(const Object& object) const;
+  void begin();
+  void tell(std::string& out, const char* type, const Object& object) const;
+  void tell_change(std::string& out, const Change& change) const;
+  void tell_bookmark(std::string& out, bool end_of_initial);
+
+  Store& store_;
+  Faults& faults_;
+  WatchPlan plan_;
+  Revision position_ = 0;
+  std::string pending_;
+  std::uint64_t dropped_;
+  Clock::time_point end_;
+  Clock::time_point next_bookmark_;
+  bool over_ = false;
+};
+
+}  // namespace kindlb::sandbox

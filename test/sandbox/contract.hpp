@@ -1,0 +1,30 @@
+#pragma once
+// Requests in order, and their answers in a form that two servers can be compared by.
+
+#include "kindlb/http/client.hpp"
+
+#include <string>
+#include <vector>
+
+namespace kindlb::test {
+
+struct Step {
+  std::string method;
+  std::string path;  ///< with its query
+  std::string
+      type;  ///< "json", or the kind of a patch: "merge", "json-patch", "strategic", "apply"
+  std::string body;
+};
+
+struct Scenario {
+  std::string name;
+  std::vector<Step> steps;
+};
+
+/// All of them; each works in a namespace of its own name, made by its first step.
+const std::vector<Scenario>& scenarios();
+
+/// "STATUS BODY" of each step, without what differs from run to run.
+std::vector<std::string> play(const Scenario& scenario, http::Client& client);
+
+}  // namespace kindlb::test
