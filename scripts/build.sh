@@ -28,7 +28,7 @@ compile() { # compile TARGET...
 # A running program can be replaced, but not written to: install makes a new file.
 publish() {
   local program
-  for program in build/release/src/{app/kindlb,agent/kindlb-agent}; do
+  for program in build/release/src/{app/kindlb,agent/kindlb-agent,echo/kindlb-echo}; do
     [[ -f $program ]] || continue
     mkdir -p bin
     cmp -s "$program" "bin/${program##*/}" || install -m 755 "$program" bin/

@@ -31,5 +31,6 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, T& target,
 }
 
 void add_plan_flags(CLI::App& plan, PlanOptions& options);
+void add_sandbox_flags(CLI::App& sandbox, SandboxOptions& options);
 
 }  // namespace kindlb::app

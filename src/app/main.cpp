@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
       return app::run(options);
     case app::Command::Plan:
       return app::plan(options);
+    case app::Command::Sandbox:
+      return app::sandbox(options);
     case app::Command::Cleanup:
       return app::cleanup(options);
     case app::Command::Version:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -25,6 +26,7 @@ constexpr const char* kExamples =
     "  kindlb run --kubeconfig dev.yaml --context dev --network kind\n"
     "                                        serve that one cluster\n"
     "  kindlb plan -f web.yaml --profile aws how would these Services fare, and why?\n"
+    "  kindlb sandbox                        a playground without a cluster\n"
     "  kindlb cleanup                        remove what kindlb made\n"
     "  kubectl wait --for=condition=LoadBalancerServing service/web\n"
     "                                        wait until a Service really answers\n"
@@ -34,10 +36,15 @@ constexpr const char* kExamples =
 class Definitions {
  public:
   Definitions() : app_(kIntroduction, "kindlb") {
+    // Not CLI11's envname(): two commands have this flag, and the one that was not given would put
+    // the variable's value over the flag of the other.
+    const char* const image = std::getenv("KINDLB_ENVOY_IMAGE");  // NOLINT(concurrency-mt-unsafe)
+    if (image != nullptr && *image != '\0') options_.envoy_image = image;
     app_.require_subcommand(1);
     app_.footer(kExamples);
     add_run();
     add_plan();
+    add_sandbox();
     app_.add_subcommand("version", "Print the version");
     add_cleanup();
     auto* completion = app_.add_subcommand("completion", "Print a shell completion script");
@@ -57,11 +64,10 @@ class Definitions {
   }
 
   Options take() {
-    static const std::map<std::string, Command> kCommands = {{"run", Command::Run},
-                                                             {"plan", Command::Plan},
-                                                             {"version", Command::Version},
-                                                             {"cleanup", Command::Cleanup},
-                                                             {"completion", Command::Completion}};
+    static const std::map<std::string, Command> kCommands = {
+        {"run", Command::Run},         {"plan", Command::Plan},
+        {"sandbox", Command::Sandbox}, {"version", Command::Version},
+        {"cleanup", Command::Cleanup}, {"completion", Command::Completion}};
     options_.command = kCommands.at(app_.get_subcommands().front()->get_name());
     options_.single_cluster = !options_.kubeconfig.empty() || !options_.context.empty();
     if (!classes_.empty()) options_.policy.classes = classes_;
@@ -85,6 +91,17 @@ class Definitions {
         "plan", "Say what would become of Services in manifests; needs no cluster and no Docker");
     add_plan_flags(*plan, options_.plan);
     add_service_flags(*plan);
+  }
+
+  void add_sandbox() {
+    auto* sandbox = app_.add_subcommand(
+        "sandbox",
+        "Try everything with Docker alone: an API server, workloads, and load balancers");
+    sandbox->footer("Ctrl-C stops it and leaves nothing behind but the file of --state.");
+    add_sandbox_flags(*sandbox, options_.sandbox);
+    add_service_flags(*sandbox);
+    add_proxy_flags(*sandbox);
+    add_common_flags(*sandbox);
   }
 
   void add_cluster_flags(CLI::App& run) {
@@ -150,8 +167,8 @@ class Definitions {
         ->check(CLI::Range(0, 1000).description(""))
         ->capture_default_str()
         ->group(kGroup);
-    run.add_option("--envoy-image", options_.envoy_image, "Image that has Envoy")
-        ->envname("KINDLB_ENVOY_IMAGE")
+    run.add_option("--envoy-image", options_.envoy_image,
+                   "Image that has Envoy; also $KINDLB_ENVOY_IMAGE")
         ->capture_default_str()
         ->group(kGroup);
     run.add_option("--agent", options_.agent_binary,

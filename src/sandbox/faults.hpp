@@ -31,7 +31,7 @@ class Faults {
   void add(Fault fault);
   void clear();
   Json to_json() const;
-  /// Ends every watch that runs now: see Watches.
+  /// Ends every watch that runs now.
   void drop_watches();
   /// Grows with each drop_watches().
   std::uint64_t dropped() const;

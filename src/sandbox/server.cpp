@@ -210,10 +210,10 @@ std::string HttpServer::kubeconfig() const {
 void HttpServer::stop() {
   stopping_.request_stop();
   api_.store().wake();
-  saver_ = {};
-  endpoint_keeper_ = {};
   http_.stop();
   listener_ = {};
+  endpoint_keeper_ = {};
+  saver_ = {};  // last: it saves once more
 }
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <set>
 #include <string>
@@ -69,6 +70,17 @@ TEST_CASE("no words at all mean run with the defaults") {
   CHECK(options.log_level == "info");
   CHECK(options.log_format == app::LogFormat::Human);
   CHECK_FALSE(options.assume_yes);
+}
+
+TEST_CASE("a flag counts more than its variable, whichever command has it") {
+  const char* const before = std::getenv("KINDLB_ENVOY_IMAGE");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("KINDLB_ENVOY_IMAGE", "i:env", 1);
+  CHECK(parsed({}).envoy_image == "i:env");
+  CHECK(parsed({"run", "--envoy-image", "i:1"}).envoy_image == "i:1");
+  CHECK(parsed({"sandbox", "--envoy-image", "i:1"}).envoy_image == "i:1");
+  setenv("KINDLB_ENVOY_IMAGE", kept.c_str(), 1);
+  CHECK(parsed({}).envoy_image == (kept.empty() ? Options{}.envoy_image : kept));
 }
 
 TEST_CASE("each flag lands where it belongs") {

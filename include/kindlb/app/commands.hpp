@@ -10,5 +10,8 @@ int run(const Options& options);
 /// Needs neither a cluster nor an engine.
 int plan(const Options& options);
 int cleanup(const Options& options);
+int sandbox(const Options& options);
+/// scale, kill, ready and unready, in a sandbox that runs elsewhere.
+int sandbox_command(const Options& options);
 
 }  // namespace kindlb::app

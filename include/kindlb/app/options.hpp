@@ -9,7 +9,7 @@
 
 namespace kindlb::app {
 
-enum class Command { Run, Plan, Version, Cleanup, Completion };
+enum class Command { Run, Plan, Sandbox, Version, Cleanup, Completion };
 enum class LogFormat { Human, Json };
 enum class OnExit { Keep, Delete };
 
@@ -21,6 +21,19 @@ struct PlanOptions {
   std::string cluster;             ///< file with facts; empty: kind's usual ones
   PlanFormat format = PlanFormat::Text;
   bool exit_code = false;  ///< 1 when a Service would be degraded, refused or would not work
+};
+
+/// Of `kindlb sandbox` alone.
+struct SandboxOptions {
+  std::string listen = "127.0.0.1:8474";
+  std::string kubeconfig_out = "kindlb-sandbox.kubeconfig";
+  std::string feature_gates;
+  std::vector<std::string> service_ranges;
+  std::string state;        ///< file to keep the API's objects in; empty: none
+  std::string echo_binary;  ///< empty: beside kindlb itself
+  bool api_only = false;
+  std::string verb;  ///< scale, kill, ready, unready; empty: run the sandbox
+  std::string argument;
 };
 
 struct Options {
@@ -49,6 +62,7 @@ struct Options {
   LogFormat log_format = LogFormat::Human;
 
   PlanOptions plan;
+  SandboxOptions sandbox;
 
   bool assume_yes = false;  ///< cleanup
   std::string shell;        ///< completion

@@ -1,0 +1,80 @@
+// `kindlb sandbox scale|kill|ready|unready`: what a presenter makes happen in a running sandbox.
+
+#include "app/sandbox_stage.hpp"
+#include "app/sandbox_workloads.hpp"
+#include "app/startup.hpp"
+#include "kindlb/app/commands.hpp"
+#include "kindlb/http/client.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace kindlb::app {
+
+namespace {
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+using Json = nlohmann::json;
+
+Result<void> annotate(const Options& options, const std::string& path, const char* name,
+                      const Json& value) {
+  auto client = http::make_client({.url = "http://" + options.sandbox.listen});
+  if (!client) return client.error();
+  const Json patch{{"metadata", {{"annotations", {{name, value}}}}}};
+  const auto answer =
+      (*client)->send({.method = "PATCH",
+                       .target = path,
+                       .headers = {{"Content-Type", "application/merge-patch+json"}},
+                       .body = patch.dump()});
+  if (!answer)
+    return Error{answer.error().kind, "reach the sandbox at " + options.sandbox.listen,
+                 answer.error().detail + "; is `kindlb sandbox` running there?"};
+  if (answer->status / 100 == 2) return {};
+  const auto status = Json::parse(answer->body, nullptr, false);
+  return Error{http::kind_of_status(answer->status), "ask the sandbox",
+               status.is_object() ? status.value("message", answer->body) : answer->body};
+}
+
+Result<void> scale(const Options& options) {
+  const auto& text = options.sandbox.argument;
+  const bool number =
+      !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (!number || std::stoi(text) > kMaxReplicas)
+    return Error{ErrorKind::Invalid, "scale to " + text,
+                 "give a number from 0 to " + std::to_string(kMaxReplicas)};
+  return annotate(options, "/api/v1/namespaces/default", kReplicasAnnotation, text);
+}
+
+Result<void> kill(const Options& options, docker::Engine& engine) {
+  const auto& name = options.sandbox.argument;
+  const auto containers = engine.list_containers({std::string(kWorkloadLabel) + "=1"});
+  if (!containers) return containers.error();
+  for (const auto& one : *containers)
+    if (one.name == name) return engine.kill_container(one.id, "KILL");
+  return Error{ErrorKind::NotFound, "kill " + name, "no workload of the sandbox has that name"};
+}
+
+Result<void> mark(const Options& options, bool ready) {
+  return annotate(options, "/api/v1/namespaces/default/pods/" + options.sandbox.argument,
+                  kUnreadyAnnotation, ready ? Json() : Json("true"));
+}
+}  // namespace
+
+int sandbox_command(const Options& options) {
+  const auto& verb = options.sandbox.verb;
+  Result<void> done;
+  if (verb == "kill") {
+    const auto engine = connect_engine(options);
+    if (!engine) return 2;
+    done = kill(options, *engine);
+  } else {
+    done = verb == "scale" ? scale(options) : mark(options, verb == "ready");
+  }
+  if (!done) return complain(done.error());
+  std::printf("%s %s\n", verb.c_str(), options.sandbox.argument.c_str());
+  return 0;
+}
+
+}  // namespace kindlb::app

@@ -1,0 +1,50 @@
+#include "app/flags.hpp"
+
+namespace kindlb::app {
+
+namespace {
+void add_verb(CLI::App& sandbox, const std::string& name, const std::string& what,
+              const std::string& argument, SandboxOptions& options) {
+  auto* verb = sandbox.add_subcommand(name, what);
+  verb->add_option(argument, options.argument)->required();
+  verb->add_option("--listen", options.listen, "Where the sandbox listens")->capture_default_str();
+  verb->callback([&options, name] { options.verb = name; });
+}
+}  // namespace
+
+void add_sandbox_flags(CLI::App& sandbox, SandboxOptions& options) {
+  sandbox.require_subcommand(0, 1);
+  constexpr const char* kGroup = "Sandbox";
+  sandbox
+      .add_option("--listen", options.listen,
+                  "Address and port of the API; anybody who reaches it may do everything")
+      ->capture_default_str()
+      ->group(kGroup);
+  sandbox
+      .add_option("--kubeconfig-out", options.kubeconfig_out,
+                  "Where to write a kubeconfig; it is complete when it appears")
+      ->capture_default_str()
+      ->group(kGroup);
+  sandbox
+      .add_option("--feature-gates", options.feature_gates,
+                  "Switch fields of the API off: ServiceLBClusterIPControl=false,...")
+      ->group(kGroup);
+  sandbox
+      .add_option("--service-range", options.service_ranges,
+                  "Where cluster IPs come from; repeat with the other family for both "
+                  "[10.96.0.0/16]")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  sandbox.add_option("--state", options.state, "File to keep the API's objects in from run to run")
+      ->group(kGroup);
+  sandbox.add_flag("--api-only", options.api_only, "The API alone: no Docker, nothing is served")
+      ->group(kGroup);
+  sandbox.add_option("--echo", options.echo_binary, "The kindlb-echo to run [beside kindlb]")
+      ->group(kGroup);
+  add_verb(sandbox, "scale", "How many echo workloads there are", "replicas", options);
+  add_verb(sandbox, "kill", "Kill a workload; it comes back after a moment", "pod", options);
+  add_verb(sandbox, "ready", "Let a workload be ready again", "pod", options);
+  add_verb(sandbox, "unready", "Take a workload out of its Services", "pod", options);
+}
+
+}  // namespace kindlb::app

@@ -1,0 +1,182 @@
+#include "app/sandbox_workloads.hpp"
+
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace kindlb::app {
+
+namespace {
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kNode = "sandbox";
+constexpr const char* kManager = "?fieldManager=kindlb-workloads";
+constexpr auto kEvery = 300ms;
+/// Long enough to be seen, short enough for a talk.
+constexpr auto kDeadFor = 3s;
+constexpr auto kStartLimit = 20s;
+
+Json get(http::Client& api, const std::string& path) {
+  const auto answer = api.send({.target = path});
+  if (!answer || answer->status != 200) return nullptr;
+  return Json::parse(answer->body, nullptr, false);
+}
+
+bool write(http::Client& api, const std::string& method, const std::string& path, const Json& body,
+           const char* type = "application/json") {
+  const auto answer = api.send({.method = method,
+                                .target = path + kManager,
+                                .headers = {{"Content-Type", type}},
+                                .body = body.dump()});
+  if (answer && answer->status / 100 == 2) return true;
+  spdlog::debug("{} {}: {}", method, path, answer ? answer->body : answer.error().text());
+  return false;
+}
+
+bool patch(http::Client& api, const std::string& path, const Json& body) {
+  return write(api, "PATCH", path, body, "application/merge-patch+json");
+}
+
+std::string annotation(const Json& object, const char* name) {
+  const auto pointer = Json::json_pointer("/metadata/annotations");
+  if (!object.is_object() || !object.contains(pointer)) return {};
+  const auto& all = object[pointer];
+  return all.is_object() && all.contains(name) && all[name].is_string()
+             ? all[name].get<std::string>()
+             : std::string();
+}
+
+int replicas(http::Client& api) {
+  const auto text = annotation(get(api, "/api/v1/namespaces/default"), kReplicasAnnotation);
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
+    return kDefaultReplicas;
+  return std::min(std::atoi(text.c_str()), kMaxReplicas);
+}
+
+std::string new_name() {
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
+  std::random_device random;
+  std::string name = "echo-";
+  for (int i = 0; i < 5; ++i) name += kLetters[random() % kLetters.size()];
+  return name;
+}
+
+Json pod_of(const std::string& name) {
+  const Json ports{{{"name", "http"}, {"containerPort", 8080}, {"protocol", "TCP"}},
+                   {{"name", "udp"}, {"containerPort", 8080}, {"protocol", "UDP"}}};
+  return {{"metadata", {{"name", name}, {"labels", {{"app", "echo"}}}}},
+          {"spec",
+           {{"nodeName", kNode},
+            {"containers", {{{"name", "echo"}, {"image", "kindlb-echo"}, {"ports", ports}}}}}}};
+}
+
+Json status_of(const EchoContainer& container, bool ready) {
+  const auto text = [](bool value) { return value ? "True" : "False"; };
+  Json status{{"phase", "Running"},
+              {"reason", container.running ? Json() : Json("Error")},
+              {"conditions",
+               {{{"type", "Ready"}, {"status", text(ready)}},
+                {{"type", "ContainersReady"}, {"status", text(ready)}}}},
+              {"containerStatuses", {{{"name", "echo"}, {"ready", ready}, {"restartCount", 0}}}}};
+  if (container.ipv4) {
+    status["podIP"] = container.ipv4->text();
+    status["podIPs"] = Json::array({{{"ip", container.ipv4->text()}}});
+  }
+  return status;
+}
+
+/// Whether `now` already says what the merge patch `wanted` would.
+bool holds(const Json& now, Json wanted) {
+  auto after = now.is_object() ? now : Json::object();
+  after.merge_patch(wanted);
+  return after == now;
+}
+}  // namespace
+
+SandboxWorkloads::SandboxWorkloads(SandboxStage& stage, std::shared_ptr<http::Client> api)
+    : stage_(stage), api_(std::move(api)) {}
+
+void SandboxWorkloads::start() {
+  register_node();
+  const auto deadline = Clock::now() + kStartLimit;
+  while (!settle() && Clock::now() < deadline) std::this_thread::sleep_for(100ms);
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void SandboxWorkloads::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    settle();
+    std::this_thread::sleep_for(kEvery);
+  }
+}
+
+void SandboxWorkloads::register_node() {
+  const Json node{{"metadata", {{"name", kNode}, {"labels", {{"kubernetes.io/hostname", kNode}}}}},
+                  {"status",
+                   {{"addresses",
+                     {{{"type", "InternalIP"}, {"address", stage_.node_address()}},
+                      {{"type", "Hostname"}, {"address", kNode}}}},
+                    {"conditions", {{{"type", "Ready"}, {"status", "True"}}}},
+                    {"nodeInfo", {{"kubeletVersion", "sandbox"}}}}}};
+  if (get(*api_, std::string("/api/v1/nodes/") + kNode).is_object())
+    patch(*api_, std::string("/api/v1/nodes/") + kNode + "/status", {{"status", node["status"]}});
+  else
+    write(*api_, "POST", "/api/v1/nodes", node);
+}
+
+void SandboxWorkloads::show(const EchoContainer& container, const std::string& pod_json) {
+  const auto pod = Json::parse(pod_json, nullptr, false);
+  const bool ready = container.running && annotation(pod, kUnreadyAnnotation) != "true";
+  const auto status = status_of(container, ready);
+  if (!holds(pod.value("status", Json::object()), status))
+    patch(*api_, std::string(kPods) + "/" + container.name + "/status", {{"status", status}});
+}
+
+bool SandboxWorkloads::settle() {
+  const auto containers = stage_.workloads();
+  const auto listed = get(*api_, std::string(kPods) + "?labelSelector=app%3Decho");
+  if (!containers || !listed.is_object()) return false;
+  std::map<std::string, Json> pods;
+  for (const auto& pod : listed["items"]) pods[pod["metadata"]["name"]] = pod;
+
+  bool settled = true;
+  for (const auto& [name, container] : *containers) {
+    const auto pod = pods.find(name);
+    if (pod == pods.end()) {
+      (void)stage_.remove(container);
+      settled = false;
+      continue;
+    }
+    show(container, pod->second.dump());
+    if (container.running) {
+      died_.erase(name);
+    } else if (Clock::now() - died_.try_emplace(name, Clock::now()).first->second > kDeadFor) {
+      (void)stage_.restart(container);
+    }
+  }
+  const auto wanted = static_cast<std::size_t>(replicas(*api_));
+  for (auto pod = pods.rbegin(); pod != pods.rend() && pods.size() > wanted;) {
+    write(*api_, "DELETE", std::string(kPods) + "/" + pod->first, Json::object());
+    pods.erase(std::prev(pod.base()));
+    pod = pods.rbegin();
+    settled = false;
+  }
+  for (const auto& [name, pod] : pods) {
+    if (containers->count(name) != 0) continue;
+    (void)stage_.start(name);
+    settled = false;
+  }
+  for (auto have = pods.size(); have < wanted; ++have) {
+    write(*api_, "POST", kPods, pod_of(new_name()));
+    settled = false;
+  }
+  return settled;
+}
+
+}  // namespace kindlb::app

@@ -1,0 +1,292 @@
+#include "kindlb/http/client.hpp"
+#include "kindlb/sandbox/server.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+using namespace kindlb;
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+constexpr const char* kServices = "/api/v1/namespaces/default/services";
+
+std::unique_ptr<sandbox::Server> start(sandbox::ServerOptions options = {}) {
+  auto server = sandbox::start_server(options);
+  REQUIRE(server.ok());
+  return std::move(*server);
+}
+
+std::shared_ptr<http::Client> client_of(const sandbox::Server& server) {
+  auto client = http::make_client({.url = server.url()});
+  REQUIRE(client.ok());
+  return std::move(*client);
+}
+
+http::Response send(http::Client& client, const std::string& method, const std::string& target,
+                    const std::string& body = "", const std::string& type = "application/json") {
+  http::Request request{.method = method, .target = target, .body = body};
+  if (!body.empty()) request.headers.push_back({"Content-Type", type});
+  auto answer = client.send(request);
+  REQUIRE_MESSAGE(answer.ok(), method << " " << target);
+  return *answer;
+}
+
+void make(http::Client& client, const std::string& name) {
+  REQUIRE(send(client, "POST", kServices,
+               R"({"metadata":{"name":")" + name + R"("},"spec":{"ports":[{"port":80}]}})")
+              .status == 201);
+}
+
+/// A watch on a thread of its own, and the lines it has seen.
+class Watcher {
+ public:
+  Watcher(const sandbox::Server& server, const std::string& query)
+      : client_(client_of(server)),
+        thread_([this, query](const std::stop_token& stop) { run(query, stop); }) {}
+
+  bool until(const std::function<bool(const std::vector<Json>&)>& holds) {
+    const auto deadline = Clock::now() + 20s;
+    while (Clock::now() < deadline) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (holds(events_)) return true;
+      }
+      std::this_thread::sleep_for(5ms);
+    }
+    return false;
+  }
+  bool until_over() {
+    const auto deadline = Clock::now() + 20s;
+    while (!over_ && Clock::now() < deadline) std::this_thread::sleep_for(5ms);
+    return over_;
+  }
+  bool open() const { return open_; }
+
+ private:
+  void run(const std::string& query, const std::stop_token& stop) {
+    http::Request request{.target = std::string("/api/v1/services?watch=1&") + query};
+    request.on_open = [this] { open_ = true; };
+    std::string rest;
+    (void)client_->stream(
+        request,
+        [&](std::string_view chunk) {
+          rest += chunk;
+          for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n')) {
+            const std::lock_guard lock(mutex_);
+            events_.push_back(Json::parse(rest.substr(0, end), nullptr, false));
+            rest.erase(0, end + 1);
+          }
+          return true;
+        },
+        stop);
+    over_ = true;
+  }
+
+  std::shared_ptr<http::Client> client_;
+  std::mutex mutex_;
+  std::vector<Json> events_;
+  std::atomic<bool> open_{false};
+  std::atomic<bool> over_{false};
+  std::jthread thread_;
+};
+
+std::string type_and_name(const Json& event) {
+  return event["type"].get<std::string>() + " " +
+         event["object"]["metadata"].value("name", std::string());
+}
+
+int connect_to(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  return fd;
+}
+}  // namespace
+
+TEST_CASE("a watch tells what happens, in order and at once") {
+  const auto server = start();
+  const auto client = client_of(*server);
+  const auto from = Json::parse(send(*client, "GET", kServices).body)["metadata"]["resourceVersion"]
+                        .get<std::string>();
+  Watcher watcher(*server, "resourceVersion=" + from);
+  make(*client, "a");
+  send(*client, "PATCH", std::string(kServices) + "/a", R"({"metadata":{"labels":{"x":"y"}}})",
+       "application/merge-patch+json");
+  send(*client, "DELETE", std::string(kServices) + "/a");
+  CHECK(watcher.until([](const auto& events) {
+    return events.size() == 3 && type_and_name(events[0]) == "ADDED a" &&
+           type_and_name(events[1]) == "MODIFIED a" && type_and_name(events[2]) == "DELETED a";
+  }));
+}
+
+TEST_CASE("a watch by label sees objects come into and go out of its view") {
+  const auto server = start();
+  const auto client = client_of(*server);
+  make(*client, "a");
+  Watcher watcher(*server, "labelSelector=x%3Dy");
+  const auto label = [&](const char* patch) {
+    send(*client, "PATCH", std::string(kServices) + "/a", patch, "application/merge-patch+json");
+  };
+  while (!watcher.open()) std::this_thread::sleep_for(1ms);
+  label(R"({"metadata":{"labels":{"x":"y"}}})");
+  label(R"({"metadata":{"labels":{"x":null}}})");
+  CHECK(watcher.until([](const auto& events) {
+    return events.size() == 2 && type_and_name(events[0]) == "ADDED a" &&
+           type_and_name(events[1]) == "DELETED a";
+  }));
+}
+
+TEST_CASE("initial events end with a bookmark that says so") {
+  const auto server = start();
+  Watcher watcher(*server,
+                  "sendInitialEvents=true&allowWatchBookmarks=true&"
+                  "resourceVersionMatch=NotOlderThan");
+  CHECK(watcher.until([](const auto& events) {
+    return events.size() == 2 && type_and_name(events[0]) == "ADDED kubernetes" &&
+           events[1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true";
+  }));
+}
+
+TEST_CASE("a watch from a version that is forgotten is told 410") {
+  sandbox::ServerOptions options;
+  options.history = 4;
+  const auto server = start(options);
+  const auto client = client_of(*server);
+  for (int i = 0; i < 8; ++i) make(*client, "s" + std::to_string(i));
+  Watcher watcher(*server, "resourceVersion=1");
+  CHECK(watcher.until([](const auto& events) {
+    return events.size() == 1 && events[0]["type"] == "ERROR" && events[0]["object"]["code"] == 410;
+  }));
+  CHECK(watcher.until_over());
+}
+
+TEST_CASE("watches can be dropped, end in time, and end with the server") {
+  auto server = start();
+  const auto client = client_of(*server);
+  SUBCASE("dropped") {
+    Watcher watcher(*server, "");
+    CHECK(watcher.until([](const auto& events) { return !events.empty(); }));
+    send(*client, "POST", "/sandbox/faults", R"({"kind":"drop-watches"})");
+    CHECK(watcher.until_over());
+  }
+  SUBCASE("timeout") {
+    Watcher watcher(*server, "timeoutSeconds=1");
+    CHECK(watcher.until_over());
+  }
+  SUBCASE("stop") {
+    Watcher watcher(*server, "");
+    CHECK(watcher.until([](const auto& events) { return !events.empty(); }));
+    const auto begin = Clock::now();
+    server->stop();
+    CHECK(watcher.until_over());
+    CHECK(Clock::now() - begin < 10s);
+  }
+}
+
+TEST_CASE("watches beyond the limit are refused, and leave room for others") {
+  sandbox::ServerOptions options;
+  options.max_watches = 3;
+  options.max_connections = 6;
+  const auto server = start(options);
+  std::vector<std::unique_ptr<Watcher>> watchers;
+  for (int i = 0; i < 3; ++i) {
+    watchers.push_back(std::make_unique<Watcher>(*server, ""));
+    CHECK(watchers.back()->until([](const auto& events) { return !events.empty(); }));
+  }
+  const auto client = client_of(*server);
+  const auto refused = send(*client, "GET", "/api/v1/services?watch=1");
+  CHECK(refused.status == 429);
+  CHECK(refused.header("Retry-After") == "1");
+  CHECK(send(*client, "GET", kServices).status == 200);
+  // A client that went away gives its place back.
+  watchers.pop_back();
+  const auto deadline = Clock::now() + 20s;
+  int status = 429;
+  while (status == 429 && Clock::now() < deadline)
+    status = send(*client, "GET", "/api/v1/services?watch=1&timeoutSeconds=1").status;
+  CHECK(status == 200);
+}
+
+TEST_CASE("bodies beyond the limit get a Status") {
+  const auto server = start();
+  const auto client = client_of(*server);
+  const auto answer = send(*client, "POST", kServices, std::string(4U << 20U, ' '));
+  CHECK(answer.status == 413);
+  CHECK(Json::parse(answer.body)["kind"] == "Status");
+}
+
+TEST_CASE("clients that are slow or say nonsense keep nobody else waiting") {
+  const auto server = start();
+  const auto client = client_of(*server);
+  std::vector<int> sockets;
+  for (int i = 0; i < 20; ++i) {
+    sockets.push_back(connect_to(server->port()));
+    const std::string begin = i % 2 == 0 ? "POST /api/v1/namespaces HTTP/1.1\r\nContent-Le"
+                                         : "\x16\x03\x01 nonsense\r\n\r\n";
+    CHECK(::send(sockets.back(), begin.data(), begin.size(), MSG_NOSIGNAL) > 0);
+  }
+  const auto begin = Clock::now();
+  CHECK(send(*client, "GET", kServices).status == 200);
+  CHECK(Clock::now() - begin < 5s);
+  for (const int fd : sockets) close(fd);
+}
+
+TEST_CASE("state is kept from run to run") {
+  const auto path =
+      (std::filesystem::temp_directory_path() / ("kindlb-state-" + std::to_string(getpid())))
+          .string();
+  sandbox::ServerOptions options;
+  options.state_file = path;
+  std::string before;
+  {
+    const auto server = start(options);
+    const auto client = client_of(*server);
+    make(*client, "kept");
+    before = send(*client, "GET", std::string(kServices) + "/kept").body;
+  }
+  {
+    const auto server = start(options);
+    const auto client = client_of(*server);
+    CHECK(send(*client, "GET", std::string(kServices) + "/kept").body == before);
+    // Its address is still taken.
+    const auto ip = Json::parse(before)["spec"]["clusterIP"].get<std::string>();
+    CHECK(send(*client, "POST", kServices,
+               R"({"metadata":{"name":"b"},"spec":{"clusterIP":")" + ip +
+                   R"(","ports":[{"port":80}]}})")
+              .status == 422);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("an address that is taken is an error, not a crash") {
+  const auto server = start();
+  sandbox::ServerOptions options;
+  options.port = server->port();
+  const auto second = sandbox::start_server(options);
+  REQUIRE_FALSE(second.ok());
+  CHECK(second.error().kind == core::ErrorKind::Unavailable);
+}
+
+TEST_CASE("where to listen") {
+  CHECK(sandbox::parse_listen("127.0.0.1:8474") == std::pair<std::string, int>{"127.0.0.1", 8474});
+  CHECK(sandbox::parse_listen("[::1]:80") == std::pair<std::string, int>{"::1", 80});
+  for (const char* text : {"", "8474", ":8474", "host:1", "127.0.0.1:", "127.0.0.1:70000", "::1"})
+    CHECK_FALSE(sandbox::parse_listen(text).has_value());
+}
