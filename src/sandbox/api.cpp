@@ -5,6 +5,7 @@
 #include "sandbox/managed_fields.hpp"
 #include "sandbox/patch.hpp"
 #include "sandbox/service.hpp"
+#include "sandbox/validation.hpp"
 
 #include <fmt/format.h>
 
@@ -92,6 +93,18 @@ std::optional<Refusal> Api::check_namespace(const Resource& resource, const std:
                                ns));
 }
 
+/// Whoever writes owns what they wrote and the defaults, but not what is allocated: so the book is
+/// kept before that happens.
+void Api::book(const Resource& resource, const Json* before, Json& object,
+               const WriteOptions& options) const {
+  if (&resource == &services() && options.subresource.empty()) {
+    if (!object.contains("spec")) object["spec"] = Json::object();
+    drop_disabled_fields(object, before, gates_);
+    default_service(object, gates_);
+  }
+  record_update(before, object, resource, writer_of(options));
+}
+
 Outcome<Edit> Api::created(const Resource& resource, const std::string& ns, Json object,
                            const WriteOptions& options, bool by_apply) {
   if (auto refusal = check_namespace(resource, ns)) return *refusal;
@@ -101,22 +114,16 @@ Outcome<Edit> Api::created(const Resource& resource, const std::string& ns, Json
         "the namespace of the provided object does not match the namespace sent on the request");
   begin_metadata(object, resource, ns);
   if (auto refusal = check_metadata(object, resource)) return *refusal;
+  if (&resource == &namespaces())
+    object["metadata"]["labels"]["kubernetes.io/metadata.name"] = key_of(object).name;
+  if (!by_apply) book(resource, nullptr, object, options);
   const auto reservation = std::make_shared<Reservation>(pools_);
   if (&resource == &services()) {
-    if (!by_apply) {
-      // Whoever creates owns the defaults, but not what is allocated.
-      if (!object.contains("spec")) object["spec"] = Json::object();
-      object.erase("status");
-      drop_disabled_fields(object, nullptr, gates_);
-      default_service(object, gates_);
-      record_update(nullptr, object, resource, writer_of(options));
-    }
     auto prepared = prepare_service(std::move(object), nullptr, gates_, *reservation);
     if (!prepared) return prepared.refusal();
     object = std::move(*prepared);
   } else {
     settle_halves(object, nullptr, resource, options);
-    if (!by_apply) record_update(nullptr, object, resource, writer_of(options));
   }
   return Edit{Edit::Kind::Put, std::move(object), [reservation] { reservation->commit(); }};
 }
@@ -125,6 +132,7 @@ Outcome<Edit> Api::updated(const Resource& resource, const Object& current, Json
                            const WriteOptions& options, bool by_apply) {
   if (auto refusal = keep_metadata(object, current.value, resource)) return *refusal;
   if (auto refusal = check_metadata(object, resource)) return *refusal;
+  if (!by_apply) book(resource, &current.value, object, options);
   const auto reservation = std::make_shared<Reservation>(pools_);
   if (&resource == &services()) {
     auto prepared = options.subresource == "status"
@@ -135,9 +143,11 @@ Outcome<Edit> Api::updated(const Resource& resource, const Object& current, Json
   } else {
     settle_halves(object, &current.value, resource, options);
   }
-  if (!by_apply) record_update(&current.value, object, resource, writer_of(options));
-  if (is_terminating(object) && !is_held(object) && &resource != &namespaces())
-    return removal(resource, current.value);
+  if (is_terminating(object) && !is_held(object) && &resource != &namespaces()) {
+    auto edit = removal(resource, current.value);
+    edit.value = std::move(object);
+    return edit;
+  }
   if (same_content(current.value, object)) return Edit{};
   return Edit{Edit::Kind::Put, std::move(object), [reservation] { reservation->commit(); }};
 }
@@ -181,8 +191,10 @@ Outcome<Written> Api::create(const Resource& resource, const std::string& ns, co
   return write(
       resource, key, options,
       [&](const ObjectPtr& current) -> Outcome<Edit> {
-        if (current != nullptr) return already_exists(resource, key.name);
-        return created(resource, ns, *object, options, false);
+        // What is wrong with an object is told before that there is one of its name.
+        auto edit = created(resource, ns, *object, options, false);
+        if (edit && current != nullptr) return already_exists(resource, key.name);
+        return edit;
       },
       out);
 }
@@ -233,7 +245,15 @@ Outcome<Edit> Api::patched(const Resource& resource, const ObjectPtr& current, c
     return refusal;
   }
   auto object = decoded(resource, *result, options, out.warnings);
-  if (!object) return object.refusal();
+  if (!object) {
+    if (type == PatchType::Strategic || options.strict) return object.refusal();
+    FieldFaults faults;
+    faults.invalid("patch", dump(*result), object.refusal().message);
+    return Refusal{.code = 422,
+                   .reason = "Invalid",
+                   .message = " \"\" is invalid: patch: " + object.refusal().message,
+                   .causes = faults.take()};
+  }
   return updated(resource, *current, std::move(*object), options, false);
 }
 

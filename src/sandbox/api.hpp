@@ -65,6 +65,8 @@ class Api {
  private:
   Outcome<Json> decoded(const Resource& resource, const Json& sent, const WriteOptions& options,
                         std::vector<std::string>& warnings) const;
+  void book(const Resource& resource, const Json* before, Json& object,
+            const WriteOptions& options) const;
   std::optional<Refusal> check_namespace(const Resource& resource, const std::string& ns) const;
   Outcome<Edit> created(const Resource& resource, const std::string& ns, Json object,
                         const WriteOptions& options, bool applied);

@@ -2,6 +2,8 @@
 
 #include "sandbox/resources.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 
 namespace kindlb::sandbox {
@@ -11,7 +13,7 @@ namespace {
 constexpr const char* kMinor = "34";
 
 Json version() {
-  const auto git = std::string("v1.") + kMinor + ".0+kindlb-sandbox";
+  const auto git = fmt::format("v1.{}.0+kindlb-sandbox", kMinor);
   return {{"major", "1"},        {"minor", kMinor},    {"gitVersion", git},
           {"gitCommit", ""},     {"gitTreeState", ""}, {"buildDate", "1970-01-01T00:00:00Z"},
           {"goVersion", "none"}, {"compiler", "g++"},  {"platform", "linux/amd64"}};

@@ -74,7 +74,10 @@ std::map<std::string, Part> parts_of(const Json& value, const Shape& shape) {
   return out;
 }
 
+/// What is owned beside what is in it: maps and lists, and the two structs that may be absent.
 bool is_container(const Shape& shape) {
+  if (shape.kind == Kind::Struct)
+    return shape.type->name == "SessionAffinityConfig" || shape.type->name == "ClientIPConfig";
   return shape.kind == Kind::Map || shape.kind == Kind::List;
 }
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace kindlb::sandbox {
@@ -45,8 +46,10 @@ Json to_json(const Entry& entry, const Resource& resource) {
 }
 
 void write_entries(Json& object, std::vector<Entry> entries, const Resource& resource) {
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.time < b.time; });
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.operation, a.time, a.manager, a.subresource) <
+           std::tie(b.operation, b.time, b.manager, b.subresource);
+  });
   auto updaters = std::count_if(entries.begin(), entries.end(),
                                 [](const Entry& e) { return e.operation == "Update"; });
   Json list = Json::array();
@@ -92,8 +95,7 @@ struct Clash {
   std::vector<std::string> fields;
 };
 
-Refusal clash_refusal(const std::vector<Clash>& clashes, const Resource& resource,
-                      const std::string& name) {
+Refusal clash_refusal(const std::vector<Clash>& clashes) {
   Refusal out{.code = 409, .reason = "Conflict"};
   std::string lines;
   std::size_t count = 0;
@@ -108,9 +110,6 @@ Refusal clash_refusal(const std::vector<Clash>& clashes, const Resource& resourc
                                          clashes[0].who, clashes[0].fields[0])
                            : fmt::format("Apply failed with {} conflicts: conflicts with {}:{}",
                                          count, clashes[0].who, lines);
-  out.group = resource.group;
-  out.kind = resource.plural;
-  out.name = name;
   return out;
 }
 
@@ -175,8 +174,7 @@ Outcome<Json> apply_config(const Json& live, const Json& config, const Resource&
     if (!force) clashes.push_back({described(entry, resource), paths_of(lost)});
     entry.fields = without(entry.fields, lost);
   }
-  if (!clashes.empty())
-    return clash_refusal(clashes, resource, text_at(live, {"metadata", "name"}));
+  if (!clashes.empty()) return clash_refusal(clashes);
   if (mine.fields != wanted || !same_content(live, merged)) mine.time = writer.time;
   mine.fields = wanted;
   write_entries(merged, std::move(entries), resource);

@@ -19,9 +19,6 @@ struct Writer {
 /// creation by `writer`.
 void record_update(const Json* before, Json& after, const Resource& resource, const Writer& writer);
 
-struct Applied {
-  Json value;
-};
 /// `live` with `config` applied to it by `writer`: fields the writer applied before and no longer
 /// names go, unless somebody else has them too. Refused when a field of somebody else would change,
 /// unless `force`.

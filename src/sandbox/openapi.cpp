@@ -97,6 +97,18 @@ Json operation(const char* action, const Resource& resource) {
           {"responses", Json::object()}};
 }
 
+/// kubectl makes its strategic merge patches from these schemas where the operation takes one. Only
+/// for Services: the other kinds have parts without a shape, and there kubectl's own types serve.
+Json patch_operation(const Resource& resource) {
+  auto out = operation("patch", resource);
+  Json content{{"application/json-patch+json", Json::object()},
+               {"application/merge-patch+json", Json::object()},
+               {"application/apply-patch+yaml", Json::object()}};
+  if (&resource == &services()) content["application/strategic-merge-patch+json"] = Json::object();
+  out["requestBody"] = {{"content", content}};
+  return out;
+}
+
 Json document(const std::string& prefix) {
   Json paths = Json::object();
   for (const auto& resource : resources()) {
@@ -107,7 +119,7 @@ Json document(const std::string& prefix) {
                          {"post", operation("post", resource)}};
     paths[collection + "/{name}"] = {{"get", operation("get", resource)},
                                      {"put", operation("put", resource)},
-                                     {"patch", operation("patch", resource)},
+                                     {"patch", patch_operation(resource)},
                                      {"delete", operation("delete", resource)}};
   }
   if (paths.empty()) return Json();

@@ -54,14 +54,11 @@ std::string joined(const std::vector<Cause>& causes) {
 }  // namespace
 
 Json to_status(const Refusal& refusal) {
-  return {{"kind", "Status"},
-          {"apiVersion", "v1"},
-          {"metadata", Json::object()},
-          {"status", "Failure"},
-          {"message", refusal.message},
-          {"reason", refusal.reason},
-          {"details", details_of(refusal)},
-          {"code", refusal.code}};
+  Json out{{"kind", "Status"},    {"apiVersion", "v1"},         {"metadata", Json::object()},
+           {"status", "Failure"}, {"message", refusal.message}, {"reason", refusal.reason},
+           {"code", refusal.code}};
+  if (auto details = details_of(refusal); !details.empty()) out["details"] = std::move(details);
+  return out;
 }
 
 Refusal not_found(const Resource& resource, const std::string& name) {

@@ -5,6 +5,8 @@
 #include "sandbox/handler.hpp"
 #include "sandbox/state_file.hpp"
 
+#include <sys/socket.h>
+
 #include <fmt/format.h>
 #include <httplib.h>
 
@@ -118,6 +120,11 @@ void HttpServer::configure() {
   http_.set_keep_alive_timeout(60);
   http_.set_keep_alive_max_count(1'000'000);
   http_.set_tcp_nodelay(true);
+  // The library's default would let two servers share the port, and each get half of the requests.
+  http_.set_socket_options([](int socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
   const auto handler = [this](const httplib::Request& request, httplib::Response& response) {
     answer(request, response);
   };

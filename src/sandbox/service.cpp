@@ -98,15 +98,16 @@ Outcome<Json> prepare_service(Json service, const Json* old, const FeatureGates&
   if (auto refusal = allocate_service(service, old, reservation)) return *refusal;
   faults = validate_service(service, old, gates);
   if (!faults.empty()) return refuse(service, std::move(faults));
+  if (is_type(service, "ExternalName")) service["spec"].erase("internalTrafficPolicy");
   return service;
 }
 
 Outcome<Json> prepare_service_status(Json service, const Json& old, const FeatureGates& gates) {
+  if (is_type(service, "LoadBalancer")) default_ip_modes(service);
   service["spec"] = map_at(old, {"spec"});
   if (!service.contains("status")) service["status"] = Json::object();
   if (!service["status"].contains("loadBalancer"))
     service["status"]["loadBalancer"] = Json::object();
-  default_ip_modes(service);
   drop_disabled_status(service, old, gates);
   auto faults = validate_service_status(service);
   if (!faults.empty()) return refuse(service, std::move(faults));

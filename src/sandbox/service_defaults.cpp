@@ -126,7 +126,8 @@ void keep_allocated_values(Json& service, const Json& old) {
     keep("clusterIP");
     keep("clusterIPs");
   }
-  if (needs_node_ports(old) && needs_node_ports(service) && spec.contains("ports"))
+  // With allocation switched off, leaving a node port out is how it is given back.
+  if (allocates_node_ports(old) && allocates_node_ports(service) && spec.contains("ports"))
     keep_node_ports(service, old);
   // KEP-4144: with allocation switched off, leaving the port out is how it is given back.
   if (needs_health_check(old) && needs_health_check(service) &&

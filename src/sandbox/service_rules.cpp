@@ -140,6 +140,8 @@ void check_ingress(const Json& ingress, const std::string& path, FieldFaults& fa
   const auto hostname = text_at(ingress, {"hostname"});
   if (!ip.empty())
     if (const auto why = why_not_ip(ip); !why.empty()) faults.invalid(path + ".ip", ip, why);
+  if (mode.empty() && !ip.empty())
+    faults.required(path + ".ipMode", "must be specified when `ip` is set");
   if (!mode.empty() && ip.empty())
     faults.forbidden(path + ".ipMode", "may not be specified when `ip` is not set");
   else if (!mode.empty() && mode != "VIP" && mode != "Proxy")

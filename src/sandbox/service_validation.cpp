@@ -44,8 +44,7 @@ void check_target(const Json& target, const std::string& path, FieldFaults& faul
   if (name.empty() || !right_bytes)
     faults.invalid(path, target,
                    "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
-  else if (!has_letter)
-    faults.invalid(path, target, "must contain at least one letter (a-z)");
+  if (!has_letter) faults.invalid(path, target, "must contain at least one letter (a-z)");
 }
 
 void check_port(const Json& port, std::size_t index, bool needs_name, std::set<std::string>& names,

@@ -102,9 +102,10 @@ ObjectPtr Store::commit(const Resource& resource, const ObjectKey& key, const Ob
     on.objects[key] = result;
     remember(on, {revision, key, current, result, nullptr});
   } else {
-    result = make_object(current->value, revision);
+    const auto last = make_object(current->value, revision);
     on.objects.erase(key);
-    remember(on, {revision, key, current, nullptr, result});
+    remember(on, {revision, key, current, nullptr, last});
+    result = edit.value.is_null() ? last : make_object(std::move(edit.value), revision);
   }
   if (edit.committed) edit.committed();
   changed_.notify_all();

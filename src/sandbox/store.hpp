@@ -52,7 +52,7 @@ struct Change {
 struct Edit {
   enum class Kind { Put, Remove, Keep };
   Kind kind = Kind::Keep;
-  Json value;                       ///< for Put
+  Json value;                       ///< for Put; for Remove: what the writer is told, or null
   std::function<void()> committed;  ///< called once the edit is in, still under the lock
 };
 

@@ -15,7 +15,7 @@ using namespace kindlb;
 using app::Options;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"run", "plan", "version", "cleanup", "completion"};
+const Words kCommands = {"run", "plan", "sandbox", "version", "cleanup", "completion"};
 const Words kRunFlags = {"--kubeconfig",
                          "--context",
                          "--network",
@@ -181,6 +181,23 @@ TEST_CASE("each flag lands where it belongs") {
       {"version as a flag",
        {"--version"},
        [](const auto& o) { return o.command == app::Command::Version; }},
+      {"sandbox",
+       {"sandbox"},
+       [](const auto& o) {
+         return o.command == app::Command::Sandbox && o.sandbox.listen == "127.0.0.1:8474" &&
+                o.sandbox.verb.empty();
+       }},
+      {"sandbox without Docker",
+       {"sandbox", "--api-only", "--state", "f", "--kubeconfig-out", "k"},
+       [](const auto& o) {
+         return o.sandbox.api_only && o.sandbox.state == "f" && o.sandbox.kubeconfig_out == "k";
+       }},
+      {"sandbox scale",
+       {"sandbox", "scale", "3", "--listen", "127.0.0.1:1"},
+       [](const auto& o) {
+         return o.sandbox.verb == "scale" && o.sandbox.argument == "3" &&
+                o.sandbox.listen == "127.0.0.1:1";
+       }},
       {"cleanup",
        {"cleanup"},
        [](const auto& o) { return o.command == app::Command::Cleanup && !o.assume_yes; }},

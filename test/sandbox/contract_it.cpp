@@ -19,6 +19,8 @@ std::unique_ptr<sandbox::Server> start_embedded() {
   options.gates.service_lb_cluster_ip_control = false;
   options.gates.service_lb_health_check_node_port_control = false;
   options.gates.load_balancer_status_improvements = false;
+  options.service_ranges = {*core::Cidr::parse("10.96.0.0/16"),
+                            *core::Cidr::parse("fd00:10:96::/112")};
   auto server = sandbox::start_server(options);
   REQUIRE(server.ok());
   return std::move(*server);

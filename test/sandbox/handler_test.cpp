@@ -209,7 +209,7 @@ TEST_CASE("broken bytes of good requests never do worse than be refused") {
       R"("ports":[{"port":80,"name":"a"},{"port":81,"name":"b","protocol":"UDP"}],)"
       R"("clusterIPs":["10.96.0.7"],"ipFamilies":["IPv4"],"sessionAffinity":"ClientIP"}})";
   std::mt19937 random(7);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 100; ++round) {
     auto body = good;
     for (int edits = 0; edits < 3; ++edits) {
       const auto at = random() % body.size();
