@@ -116,6 +116,10 @@ std::vector<Json> slices_for(const Json& service, const std::vector<ObjectPtr>& 
   return out;
 }
 
+std::vector<std::string> slice_names(const std::string& service) {
+  return {service + suffix("IPv4"), service + suffix("IPv6")};
+}
+
 bool says_the_same(const Json& stored, const Json& wanted) {
   return list_at(stored, {"endpoints"}) == list_at(wanted, {"endpoints"}) &&
          list_at(stored, {"ports"}) == list_at(wanted, {"ports"}) &&

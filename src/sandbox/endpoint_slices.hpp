@@ -17,6 +17,9 @@ inline constexpr const char* kSliceManager = "endpointslice-controller.k8s.io";
 /// The slices this Service should have, by name, without what the server adds.
 std::vector<Json> slices_for(const Json& service, const std::vector<ObjectPtr>& pods);
 
+/// What slices_for() may call the slices of this Service.
+std::vector<std::string> slice_names(const std::string& service);
+
 /// Whether a stored slice already says what `wanted` does.
 bool says_the_same(const Json& stored, const Json& wanted);
 

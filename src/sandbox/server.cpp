@@ -108,7 +108,7 @@ core::Result<void> HttpServer::start() {
     saver_ = std::jthread([this](const std::stop_token& stop) { keep_saving(stop); });
   if (options_.endpoint_slices)
     endpoint_keeper_ =
-        std::jthread([this](const std::stop_token& stop) { keep_endpoint_slices(api_, stop); });
+        std::jthread([this](const std::stop_token& stop) { EndpointKeeper(api_).run(stop); });
   return {};
 }
 

@@ -121,19 +121,33 @@ void Store::remember(Shelf& shelf, Change change) {
 }
 
 Store::Changes Store::wait(const Resource& resource, Revision after,
-                           std::chrono::steady_clock::time_point deadline) const {
+                           std::chrono::steady_clock::time_point deadline,
+                           std::size_t limit) const {
   Lock lock(mutex_);
   const auto& on = shelf(resource);
+  const auto gone = [&] { return after < on.forgotten || after > revision_; };
   const auto news = [&] { return !on.history.empty() && on.history.back().revision > after; };
-  if (!news() && after <= revision_) changed_.wait_until(lock, deadline);
-  if (after < on.forgotten || after > revision_) return {{}, after, true};
+  changed_.wait_until(lock, deadline,
+                      [&, wakes = wakes_] { return gone() || news() || wakes_ != wakes; });
+  if (gone()) return {{}, after, true};
   const auto first =
       std::upper_bound(on.history.begin(), on.history.end(), after,
                        [](Revision wanted, const Change& c) { return wanted < c.revision; });
-  return {{first, on.history.end()}, revision_, false};
+  const auto there = static_cast<std::size_t>(on.history.end() - first);
+  if (there <= limit) return {{first, on.history.end()}, revision_, false};
+  const auto last = first + static_cast<std::ptrdiff_t>(limit);
+  return {{first, last}, std::prev(last)->revision, false};
+}
+
+void Store::wait_for_any(Revision after, std::chrono::steady_clock::time_point deadline) const {
+  Lock lock(mutex_);
+  changed_.wait_until(lock, deadline,
+                      [&, wakes = wakes_] { return revision_ > after || wakes_ != wakes; });
 }
 
 void Store::wake() {
+  const Lock lock(mutex_);
+  ++wakes_;
   changed_.notify_all();
 }
 

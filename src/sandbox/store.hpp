@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -88,10 +89,13 @@ class Store {
     Revision up_to = 0;  ///< everything until here is told
     bool expired = false;
   };
-  /// What happened after `after`, at once if there is something, else when there is or at the
-  /// deadline.
+  /// What happened after `after`, at once if there is something, else when there is, somebody is
+  /// woken, or at the deadline. At most `limit` of it: the rest is there for the next call.
   Changes wait(const Resource& resource, Revision after,
-               std::chrono::steady_clock::time_point deadline) const;
+               std::chrono::steady_clock::time_point deadline,
+               std::size_t limit = std::numeric_limits<std::size_t>::max()) const;
+  /// Until anything at all is newer than `after`, somebody is woken, or the deadline.
+  void wait_for_any(Revision after, std::chrono::steady_clock::time_point deadline) const;
   /// Makes everybody who waits look again.
   void wake();
 
@@ -117,6 +121,7 @@ class Store {
   mutable std::condition_variable_any changed_;
   std::vector<Shelf> shelves_;  ///< in the order of resources()
   Revision revision_ = 1;
+  std::uint64_t wakes_ = 0;
 };
 
 }  // namespace kindlb::sandbox

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace kindlb::sandbox {
 
 namespace {
@@ -12,6 +14,9 @@ using namespace std::chrono_literals;
 /// How long a lull may last before the caller looks whether its client is still there.
 constexpr auto kMoment = 250ms;
 constexpr auto kBookmarkEvery = 60s;
+/// What is made at a time: objects, and bytes.
+constexpr std::size_t kPieceChanges = 128;
+constexpr std::size_t kPieceBytes = 256U << 10U;
 
 std::string line(const char* type, const std::string& object) {
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object);
@@ -39,11 +44,22 @@ void WatchStream::begin() {
     position_ = *plan_.after;
     return;
   }
-  const auto now = store_.list(*plan_.resource, plan_.ns);
+  auto now = store_.list(*plan_.resource, plan_.ns);
   position_ = now.revision;
-  for (const auto& object : now.objects)
-    if (selects(*object)) tell(pending_, "ADDED", *object);
-  if (plan_.initial_events) tell_bookmark(pending_, true);
+  initial_ = std::move(now.objects);
+  std::erase_if(initial_, [this](const ObjectPtr& object) { return !selects(*object); });
+  mark_initial_ = plan_.initial_events;
+}
+
+std::string WatchStream::tell_initial() {
+  std::string out;
+  while (told_ < initial_.size() && out.size() < kPieceBytes)
+    tell(out, "ADDED", *std::exchange(initial_[told_++], nullptr));
+  if (told_ < initial_.size()) return out;
+  initial_.clear();
+  told_ = 0;
+  if (std::exchange(mark_initial_, false)) tell_bookmark(out, true);
+  return out;
 }
 
 void WatchStream::tell(std::string& out, const char* type, const Object& object) const {
@@ -79,11 +95,12 @@ void WatchStream::tell_bookmark(std::string& out, bool end_of_initial) {
 }
 
 std::optional<std::string> WatchStream::next(const std::stop_token& stop) {
-  if (!pending_.empty()) return std::exchange(pending_, {});
   const auto now = Clock::now();
   if (over_ || stop.stop_requested() || now >= end_ || faults_.dropped() != dropped_)
     return std::nullopt;
-  const auto news = store_.wait(*plan_.resource, position_, std::min(end_, now + kMoment));
+  if (!initial_.empty() || mark_initial_) return tell_initial();
+  const auto news =
+      store_.wait(*plan_.resource, position_, std::min(end_, now + kMoment), kPieceChanges);
   std::string out;
   if (news.expired) {
     over_ = true;

@@ -7,10 +7,10 @@
 #include "sandbox/store.hpp"
 
 #include <chrono>
-#include <deque>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace kindlb::sandbox {
 
@@ -31,7 +31,9 @@ class WatchStream {
  public:
   WatchStream(Store& store, Faults& faults, WatchPlan plan);
 
-  /// Lines to send: empty when nothing happened for a moment; nothing when the watch is over.
+  /// Lines to send: empty when nothing happened for a moment; nothing when the watch is over. Never
+  /// much more than fits the network's buffers: what a slow client has not read yet waits in the
+  /// store, and is gone (410) when that has moved on too far.
   std::optional<std::string> next(const std::stop_token& stop);
 
  private:
@@ -39,6 +41,7 @@ class WatchStream {
 
   bool selects(const Object& object) const;
   void begin();
+  std::string tell_initial();
   void tell(std::string& out, const char* type, const Object& object) const;
   void tell_change(std::string& out, const Change& change) const;
   void tell_bookmark(std::string& out, bool end_of_initial);
@@ -47,7 +50,9 @@ class WatchStream {
   Faults& faults_;
   WatchPlan plan_;
   Revision position_ = 0;
-  std::string pending_;
+  std::vector<ObjectPtr> initial_;  ///< the state of now, as far as it is not told yet
+  std::size_t told_ = 0;
+  bool mark_initial_ = false;  ///< its end is to be told, too
   std::uint64_t dropped_;
   Clock::time_point end_;
   Clock::time_point next_bookmark_;

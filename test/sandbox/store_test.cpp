@@ -100,6 +100,19 @@ TEST_CASE("changes are told from any version in the window; before it they have 
   CHECK(store.wait(services(), store.revision() + 1, Clock::now()).expired);
 }
 
+TEST_CASE("changes can be had in pieces") {
+  Store store;
+  const auto from = store.revision();
+  for (int i = 0; i < 5; ++i) put(store, "a", "x", i);
+  const auto first = store.wait(services(), from, Clock::now(), 2);
+  REQUIRE(first.changes.size() == 2);
+  CHECK(first.up_to == first.changes.back().revision);
+  const auto rest = store.wait(services(), first.up_to, Clock::now(), 3);
+  REQUIRE(rest.changes.size() == 3);
+  CHECK(rest.changes.front().after->value["spec"] == 2);
+  CHECK(rest.up_to == store.revision());
+}
+
 TEST_CASE("who waits learns of a change at once, and of nothing at the deadline") {
   Store store;
   const auto from = store.revision();
