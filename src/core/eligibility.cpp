@@ -64,6 +64,7 @@ std::string observed_hash(const Service& service, const Policy& policy) {
   for (const auto family : spec.ip_families) hash.add(name_of(family));
   hash.add(static_cast<std::uint64_t>(spec.family_policy))
       .add(static_cast<std::uint64_t>(spec.affinity))
+      .add(std::to_string(spec.affinity_seconds))
       .add(spec.load_balancer_ip)
       .add(static_cast<std::uint64_t>(spec.external_traffic_policy))
       .add(spec.allocate_node_ports ? 1U : 0U)

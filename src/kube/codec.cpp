@@ -68,6 +68,8 @@ void read_policies(const Reader& spec, core::ServiceSpec& out) {
   out.affinity = spec.choice<Affinity>("sessionAffinity",
                                        {{"None", Affinity::None}, {"ClientIP", Affinity::ClientIp}},
                                        Affinity::None);
+  out.affinity_seconds = static_cast<int>(
+      spec.object("sessionAffinityConfig").object("clientIP").number("timeoutSeconds"));
   out.external_traffic_policy = spec.choice<TrafficPolicy>(
       "externalTrafficPolicy",
       {{"Cluster", TrafficPolicy::Cluster}, {"Local", TrafficPolicy::Local}},

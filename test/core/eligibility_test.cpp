@@ -155,6 +155,7 @@ TEST_CASE("each load-balancer-related field changes the observed hash") {
       {"a family added", [](Service& s) { s.spec.ip_families.push_back(IpFamily::V6); }},
       {"family policy", [](Service& s) { s.spec.family_policy = FamilyPolicy::PreferDualStack; }},
       {"affinity", [](Service& s) { s.spec.affinity = Affinity::ClientIp; }},
+      {"affinity's time", [](Service& s) { s.spec.affinity_seconds = 60; }},
       {"source ranges", [](Service& s) { s.spec.source_ranges = {"10.0.0.0/9"}; }},
       {"source ranges emptied", [](Service& s) { s.spec.source_ranges.clear(); }},
       {"loadBalancerIP", [](Service& s) { s.spec.load_balancer_ip = "172.18.0.9"; }},

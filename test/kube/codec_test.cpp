@@ -55,6 +55,7 @@ TEST_CASE("a Service as the API server gives it") {
       .ip_families = {core::IpFamily::V4},
       .family_policy = core::FamilyPolicy::SingleStack,
       .affinity = core::Affinity::ClientIp,
+      .affinity_seconds = 10'800,
       .source_ranges = {"10.0.0.0/8", "192.168.0.0/16"},
       .load_balancer_ip = "172.18.255.250",
       .external_traffic_policy = core::TrafficPolicy::Local,

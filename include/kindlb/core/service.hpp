@@ -50,6 +50,7 @@ struct ServiceSpec {
   std::vector<IpFamily> ip_families;
   FamilyPolicy family_policy = FamilyPolicy::SingleStack;
   Affinity affinity = Affinity::None;
+  int affinity_seconds = 0;                ///< for how long; 0: not said
   std::vector<std::string> source_ranges;  ///< as written; may be unparsable
   std::string load_balancer_ip;
   TrafficPolicy external_traffic_policy = TrafficPolicy::Cluster;
