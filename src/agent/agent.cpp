@@ -35,6 +35,7 @@ core::Result<void> Agent::start() {
   // Envoy's uid must be able to pass through on its way to its files.
   ::chmod(options_.state_directory.c_str(), 0755);
   if (auto listening = control_.listen(options_.control_socket); !listening) return listening;
+  if (!filter_.works()) log("the kernel cannot filter (nf_tables): Envoy does it for UDP, too");
   load_units();
   return {};
 }
@@ -43,7 +44,7 @@ void Agent::load_units() {
   std::vector<std::string> problems;
   for (auto& unit : store_.load(problems)) {
     const auto name = unit.unit;
-    held_[name] = {.unit = std::move(unit)};
+    held_[name] = {.unit = turned_over(std::move(unit))};
   }
   for (const auto& problem : problems) log(problem + "; skipped");
   unchecked_ = held_.size();
@@ -114,6 +115,7 @@ void Agent::envoy_ended(const std::string& how) {
       reject(job, RejectStage::Down, "Envoy ended while applying this: " + how);
     requeue_alone(job);
   }
+  forget_diverted();
   sync_network();
   write_generation(held_content({}));
   pump();
@@ -178,7 +180,7 @@ void Agent::receive(ClientId client, proxy::Apply apply) {
     return control_.send(client, proxy::Rejected{apply.id, apply.unit.unit, apply.unit.revision,
                                                  RejectStage::Invalid, problem});
   supersede(apply.unit.unit);
-  auto& job = add_job(client, apply.id, std::move(apply.unit));
+  auto& job = add_job(client, apply.id, turned_over(std::move(apply.unit)));
   job.probes = std::move(apply.probes);
   job.probe_timeout = apply.probe_timeout;
   checks_.check(job.unit.addresses,

@@ -126,7 +126,9 @@ void Agent::begin(const std::vector<std::uint64_t>& batch) {
     if (!add_unit(content, job.unit, clash)) log(job.unit.owner + ": " + clash + " is not free");
     job.stage = Job::Stage::Applying;
     loop_.cancel(job.deadline);
+    keep_diverted(job);
   }
+  content = with_leaving(std::move(content));
   supervisor_.drain_log();
   supervisor_.envoy_log().mark();
   const bool changed = content != history_.content();
@@ -226,9 +228,10 @@ void Agent::commit(Job& job) {
   auto& held = held_[job.unit.unit];
   const bool same_resources =
       held.unit.listeners == job.unit.listeners && held.unit.addresses == job.unit.addresses;
+  end_diversions(held.unit, job.unit);
   held = {.unit = job.unit, .acknowledged = true, .since = job.key};
   if (!same_resources) log(serving_line(job.unit));
-  if (const auto saved = store_.save(job.unit); !saved) log(saved.error().text());
+  if (const auto saved = store_.save(turned_over(job.unit)); !saved) log(saved.error().text());
   job.stage = Job::Stage::Probing;
   const auto key = job.key;
   sync_network();
@@ -252,7 +255,7 @@ void Agent::commit_release(Job& job) {
 /// Puts back what the held units want, as a generation of its own.
 void Agent::restore() {
   if (transaction_) return;
-  const auto content = held_content({});
+  const auto content = with_leaving(held_content({}));
   if (content == history_.content() || !write_generation(content)) return;
   confirm({}, true);
 }

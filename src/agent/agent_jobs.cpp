@@ -65,6 +65,9 @@ void Agent::address_checked(std::uint64_t key, const std::string& problem) {
   if (!addresses) return failed(RejectStage::Address, addresses.error());
   const auto routes = network_.add_routes(wish);
   if (!routes) return failed(RejectStage::Route, routes.error());
+  // Before anybody listens.
+  const auto rules = filter_.set(packet_rules());
+  if (!rules) return failed(RejectStage::Filter, rules.error());
   loop_.after({}, [this] { network_ready(); });
 }
 
@@ -138,6 +141,7 @@ void Agent::sync_network() {
     linger_ = loop_.after(kLingerCheck, [this] { sync_network(); });
   if (const auto added = network_.add_addresses(wish); !added) log(added.error().text());
   if (const auto added = network_.add_routes(wish); !added) log(added.error().text());
+  if (const auto set = filter_.set(packet_rules()); !set) log(set.error().text());
   network_.announce();
 }
 

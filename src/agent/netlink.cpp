@@ -1,5 +1,7 @@
 #include "kindlb/agent/netlink.hpp"
 
+#include "agent/netlink_message.hpp"
+
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/ip.h>
@@ -7,72 +9,13 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#include <cstring>
-
 namespace kindlb::agent::netlink {
 namespace {
 
-constexpr std::size_t kAlign = 4;
 constexpr std::uint32_t kForever = 0xFFFFFFFF;
-
-std::size_t aligned(std::size_t size) {
-  return (size + kAlign - 1) / kAlign * kAlign;
-}
 
 unsigned char family_of(const core::IpAddress& address) {
   return address.family() == core::IpFamily::V4 ? AF_INET : AF_INET6;
-}
-
-std::string_view raw(const core::IpAddress& address) {
-  return {reinterpret_cast<const char*>(address.bytes().data()), address.bits() / 8};
-}
-
-class Request {
- public:
-  template <typename Header>
-  Request(std::uint16_t type, unsigned flags, const Header& header) {
-    nlmsghdr head{};
-    head.nlmsg_type = type;
-    head.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
-    head.nlmsg_seq = 1;
-    append(head);
-    append(header);
-  }
-
-  Request& attribute(std::uint16_t type, std::string_view value) {
-    const rtattr head{static_cast<unsigned short>(sizeof(rtattr) + value.size()), type};
-    append(head);
-    bytes_ += value;
-    bytes_.resize(aligned(bytes_.size()));
-    return *this;
-  }
-  template <typename T>
-  Request& value(std::uint16_t type, const T& content) {
-    return attribute(type, {reinterpret_cast<const char*>(&content), sizeof(content)});
-  }
-
-  std::string bytes() && {
-    const auto size = static_cast<std::uint32_t>(bytes_.size());
-    std::memcpy(bytes_.data() + offsetof(nlmsghdr, nlmsg_len), &size, sizeof(size));
-    return std::move(bytes_);
-  }
-
- private:
-  template <typename T>
-  void append(const T& part) {
-    bytes_.append(reinterpret_cast<const char*>(&part), sizeof(part));
-    bytes_.resize(aligned(bytes_.size()));
-  }
-  std::string bytes_;
-};
-
-/// An attribute as bytes, for nesting one in another.
-std::string nested(std::uint16_t type, std::string_view value) {
-  const rtattr head{static_cast<unsigned short>(sizeof(rtattr) + value.size()), type};
-  std::string out(reinterpret_cast<const char*>(&head), sizeof(head));
-  out += value;
-  out.resize(aligned(out.size()));
-  return out;
 }
 
 ifaddrmsg address_header(unsigned interface, const core::Cidr& address) {

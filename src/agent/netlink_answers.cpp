@@ -1,4 +1,5 @@
 // Answers of rtnetlink(7).
+#include "agent/netlink_message.hpp"
 #include "kindlb/agent/netlink.hpp"
 
 #include <linux/if_addr.h>
@@ -16,13 +17,8 @@
 namespace kindlb::agent::netlink {
 namespace {
 
-constexpr std::size_t kAlign = 4;
 constexpr std::string_view kHex = "0123456789abcdef";
 constexpr unsigned kAnswered = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
-
-std::size_t aligned(std::size_t size) {
-  return (size + kAlign - 1) / kAlign * kAlign;
-}
 
 template <typename T>
 std::optional<T> take(std::string_view& from) {

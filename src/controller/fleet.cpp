@@ -125,7 +125,7 @@ void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
                   const core::Revision& revision, const std::vector<core::Probe>& probes) {
   const auto [proxy, unit] = find(name);
   if (unit == nullptr || proxy->removing || unit->leaving()) return;
-  unit->watches = config.backends.size();
+  unit->watches = core::watches_of(config);
   if (outgrows(*proxy, name, unit->watches)) {
     spdlog::info("{}: needs more than its proxy has left; taking it to another one", unit->owner);
     return leave(*proxy, name);

@@ -43,9 +43,25 @@ std::optional<std::string> place(const std::vector<ProxyRoom>& proxies, const Pl
   return chosen == nullptr ? std::nullopt : std::optional(chosen->id);
 }
 
+namespace {
+/// UDP with affinity has a cluster beside the usual one (envoy/render).
+std::size_t watches_of(Protocol protocol, Affinity affinity) {
+  return protocol == Protocol::Udp && affinity == Affinity::ClientIp ? 2 : 1;
+}
+}  // namespace
+
 std::size_t watches_of(const Service& service) {
   const auto families = std::max<std::size_t>(1, service.spec.ip_families.size());
-  return std::max<std::size_t>(1, service.spec.ports.size()) * families;
+  std::size_t of_family = 0;
+  for (const auto& port : service.spec.ports)
+    of_family += watches_of(port.protocol, service.spec.affinity);
+  return std::max<std::size_t>(1, of_family) * families;
+}
+
+std::size_t watches_of(const ProxyConfig& config) {
+  std::size_t out = 0;
+  for (const auto& backend : config.backends) out += watches_of(backend.protocol, backend.affinity);
+  return out;
 }
 
 }  // namespace kindlb::core

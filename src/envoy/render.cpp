@@ -28,11 +28,15 @@ std::vector<T> by_name(std::vector<T> values) {
   return values;
 }
 
+std::set<core::Cidr> prefixes_of(const Listener& listener) {
+  std::set<core::Cidr> out;
+  for (const auto& cidr : listener.allowed) out.insert({cidr.first(), cidr.length});
+  return out;
+}
+
 json ranges_of(const Listener& listener) {
-  std::set<core::Cidr> prefixes;
-  for (const auto& cidr : listener.allowed) prefixes.insert({cidr.first(), cidr.length});
   auto out = json::array();
-  for (const auto& prefix : prefixes)
+  for (const auto& prefix : prefixes_of(listener))
     out.push_back({{"address_prefix", prefix.address.text()}, {"prefix_len", prefix.length}});
   return out;
 }
@@ -51,6 +55,20 @@ json admit_of(const Listener& listener) {
   static const auto udp = load_template("admit_udp.json");
   const auto& shape = listener.protocol == Protocol::Tcp ? tcp : udp;
   return fill(shape, {{"cluster", listener.backend}});
+}
+
+// UDP with affinity has two clusters, and two listeners where the kernel can choose between them:
+// whatever is switched, the other's sessions go on.
+constexpr const char* kSticky = "~sticky";
+
+bool has_twin(const Backend& backend) {
+  return backend.protocol == Protocol::Udp && backend.affinity == core::Affinity::ClientIp;
+}
+
+bool is_sticky_udp(const core::ProxyConfig& config, const Listener& listener) {
+  return std::ranges::any_of(config.backends, [&](const Backend& backend) {
+    return backend.name == listener.backend && has_twin(backend);
+  });
 }
 
 /// Numbers of the kernel's interface, which are the same everywhere: rendering stays free of its
@@ -137,18 +155,93 @@ json endpoints_of(const Backend& backend) {
   return fill(shape, {{"cluster", backend.name}, {"endpoints", endpoints}});
 }
 
+/// Derived from the port alone: what is open stays open when other ports come and go. 0: there is
+/// none, or the Service has given it to another port.
+std::uint16_t twin_port(const core::ProxyConfig& config, const Listener& listener) {
+  constexpr std::uint16_t kFarAway = 0x8000;
+  const auto port = static_cast<std::uint16_t>(listener.port ^ kFarAway);
+  const bool taken = std::ranges::any_of(config.listeners, [&](const Listener& other) {
+    return other.protocol == Protocol::Udp && other.address == listener.address &&
+           other.port == port;
+  });
+  return taken ? std::uint16_t{0} : port;
+}
+
+class Renderer {
+ public:
+  Renderer(const core::ProxyConfig& config, const XdsPaths& paths)
+      : config_(config), paths_(paths) {}
+
+  Rendered run() {
+    for (const auto& listener : by_name(config_.listeners)) {
+      auto guarded = listener;
+      if (is_sticky_udp(config_, listener)) guarded.backend += kSticky;
+      add(out_.listeners, guarded);
+      if (listener.protocol == Protocol::Udp)
+        add_gated(listener);
+      else
+        add(out_.gated_listeners, listener);
+    }
+    if (out_.gates.empty()) out_.gated_listeners.clear();
+    for (const auto& backend : by_name(config_.backends)) add_backend(backend);
+    return std::move(out_);
+  }
+
+ private:
+  static void add(std::vector<Rendered::Named>& to, const Listener& listener) {
+    to.push_back({listener.name, compact(listener_of(listener))});
+  }
+
+  void add_gated(Listener listener) {
+    core::Gate gate;
+    gate.at = {listener.address, listener.port};
+    gate.restricted = listener.restricted;
+    const auto prefixes = prefixes_of(listener);
+    gate.allowed.assign(prefixes.begin(), prefixes.end());
+    listener.restricted = false;
+    if (is_sticky_udp(config_, listener)) divert(listener, gate);
+    add(out_.gated_listeners, listener);
+    if (gate.restricted || gate.divert != 0) out_.gates.push_back(std::move(gate));
+  }
+
+  /// With no port to spare, Envoy switches, and forgets.
+  void divert(Listener& listener, core::Gate& gate) {
+    gate.divert = twin_port(config_, listener);
+    if (gate.divert == 0) {
+      listener.backend += kSticky;
+      return;
+    }
+    auto twin = listener;
+    twin.port = gate.divert;
+    gate.listener = twin.name += kSticky;
+    gate.cluster = twin.backend += kSticky;
+    add(out_.gated_listeners, twin);
+  }
+
+  void add_backend(Backend backend) {
+    if (has_twin(backend)) {
+      auto plain = backend;
+      plain.affinity = core::Affinity::None;
+      add_cluster(plain);
+      backend.name += kSticky;
+    }
+    add_cluster(backend);
+  }
+  void add_cluster(const Backend& backend) {
+    out_.clusters.push_back({backend.name, compact(cluster_of(backend, paths_))});
+    out_.endpoints.push_back(
+        {backend.name, endpoint_file(backend.name), compact(endpoints_of(backend))});
+  }
+
+  const core::ProxyConfig& config_;
+  const XdsPaths& paths_;
+  Rendered out_;
+};
+
 }  // namespace
 
 Rendered render(const core::ProxyConfig& config, const XdsPaths& paths) {
-  Rendered out;
-  for (const auto& listener : by_name(config.listeners))
-    out.listeners.push_back({listener.name, compact(listener_of(listener))});
-  for (const auto& backend : by_name(config.backends)) {
-    out.clusters.push_back({backend.name, compact(cluster_of(backend, paths))});
-    out.endpoints.push_back(
-        {backend.name, endpoint_file(backend.name), compact(endpoints_of(backend))});
-  }
-  return out;
+  return Renderer(config, paths).run();
 }
 
 std::string bootstrap(const std::string& admin_socket, const XdsPaths& paths) {

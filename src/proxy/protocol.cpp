@@ -22,9 +22,10 @@ struct Words<ProbeResult> {
 template <>
 struct Words<RejectStage> {
   static constexpr std::array kList{
-      std::pair{RejectStage::Invalid, "invalid"}, std::pair{RejectStage::Address, "address"},
-      std::pair{RejectStage::Route, "route"},     std::pair{RejectStage::Envoy, "envoy"},
-      std::pair{RejectStage::Down, "down"},       std::pair{RejectStage::Superseded, "superseded"}};
+      std::pair{RejectStage::Invalid, "invalid"},      std::pair{RejectStage::Address, "address"},
+      std::pair{RejectStage::Route, "route"},          std::pair{RejectStage::Filter, "filter"},
+      std::pair{RejectStage::Envoy, "envoy"},          std::pair{RejectStage::Down, "down"},
+      std::pair{RejectStage::Superseded, "superseded"}};
 };
 
 template <>
@@ -69,6 +70,18 @@ struct Shape<core::Probe> {
   }
 };
 template <>
+struct Shape<core::Gate> {
+  template <typename Walker, typename T>
+  static void list(Walker& walk, T& of) {
+    walk.need("at", of.at);
+    walk.need("restricted", of.restricted);
+    walk.may("allowed", of.allowed);
+    walk.may("divert", of.divert);
+    walk.may("listener", of.listener);
+    walk.may("cluster", of.cluster);
+  }
+};
+template <>
 struct Shape<Unit> {
   template <typename Walker, typename T>
   static void list(Walker& walk, T& of) {
@@ -80,6 +93,8 @@ struct Shape<Unit> {
     walk.may("listeners", of.listeners);
     walk.may("clusters", of.clusters);
     walk.may("assignments", of.assignments);
+    walk.may("gates", of.gates);
+    walk.may("gated_listeners", of.gated_listeners);
   }
 };
 template <>

@@ -80,7 +80,8 @@ class Peer : public Container {
 /// A proxy as kindlb runs it.
 class Proxy : public Container {
  public:
-  Proxy();
+  /// `security`: a value for docker's --security-opt.
+  explicit Proxy(const std::string& security = "no-new-privileges");
   pid_t envoy_pid() const;  ///< on the host; 0 if there is none
 };
 

@@ -106,6 +106,20 @@ TEST_CASE("how much a Service makes Envoy watch") {
   CHECK(watches_of(service) == 3);
   service.spec.ip_families = {IpFamily::V4, IpFamily::V6};
   CHECK(watches_of(service) == 6);
+  service.spec.affinity = Affinity::ClientIp;
+  CHECK(watches_of(service) == 6);
+  service.spec.ports[1].protocol = Protocol::Udp;
+  CHECK(watches_of(service) == 8);
+}
+
+TEST_CASE("how much a proxy's configuration makes Envoy watch") {
+  ProxyConfig config;
+  CHECK(watches_of(config) == 0);
+  config.backends.resize(2);
+  config.backends[1].protocol = Protocol::Udp;
+  CHECK(watches_of(config) == 2);
+  for (auto& backend : config.backends) backend.affinity = Affinity::ClientIp;
+  CHECK(watches_of(config) == 3);
 }
 
 TEST_CASE("whatever comes and goes, no proxy has two clusters, too many Services or too much") {

@@ -26,6 +26,19 @@ envoy::Rendered render_case(const std::string& name) {
   return envoy::render(case_named(name).config, golden_paths());
 }
 
+json gates_of(const envoy::Rendered& rendered) {
+  auto out = json::array();
+  for (const auto& gate : rendered.gates) {
+    json entry = {{"at", gate.at.text()}, {"restricted", gate.restricted}};
+    for (const auto& range : gate.allowed) entry["allowed"].push_back(range.text());
+    if (gate.divert != 0)
+      entry["divert"] = {
+          {"port", gate.divert}, {"listener", gate.listener}, {"cluster", gate.cluster}};
+    out.push_back(entry);
+  }
+  return out;
+}
+
 /// All of a rendering in one reviewable text.
 std::string readable(const envoy::Rendered& rendered) {
   json out = {{"listeners", json::array()}, {"clusters", json::array()}, {"files", json::object()}};
@@ -35,6 +48,9 @@ std::string readable(const envoy::Rendered& rendered) {
     out["clusters"].push_back(json::parse(cluster.body));
   for (const auto& endpoints : rendered.endpoints)
     out["files"][endpoints.file] = json::parse(endpoints.body);
+  for (const auto& listener : rendered.gated_listeners)
+    out["gated_listeners"].push_back(json::parse(listener.body));
+  if (!rendered.gates.empty()) out["gates"] = gates_of(rendered);
   return out.dump(2) + "\n";
 }
 
@@ -132,6 +148,52 @@ TEST_CASE("affinity changes the cluster and nothing else") {
   CHECK(plain.clusters != sticky.clusters);
 }
 
+TEST_CASE("where the kernel filters, what UDP may be asked leaves Envoy's sessions alone") {
+  const auto plain = render_case("udp_one_port");
+  CHECK(plain.gates.empty());
+  CHECK(plain.gated_listeners.empty());
+  const auto same = [&](const auto& resource, const auto& resources) {
+    return std::ranges::find(resources, resource) != resources.end();
+  };
+  auto config = case_named("udp_one_port").config;
+  SUBCASE("affinity") {
+    config.backends[0].affinity = core::Affinity::ClientIp;
+  }
+  SUBCASE("source ranges") {
+    config.listeners[0].restricted = true;
+    config.listeners[0].allowed = {*core::Cidr::parse("10.0.0.0/8")};
+  }
+  SUBCASE("both") {
+    config.backends[0].affinity = core::Affinity::ClientIp;
+    config.listeners[0].restricted = true;
+  }
+  const auto asked = envoy::render(config, golden_paths());
+  CHECK(asked.gates.size() == 1);
+  CHECK(same(plain.listeners[0], asked.gated_listeners));
+  CHECK(same(plain.clusters[0], asked.clusters));
+  CHECK(same(plain.endpoints[0], asked.endpoints));
+}
+
+TEST_CASE("no port to spare for a second listener: Envoy has one, with affinity") {
+  auto config = case_named("udp_affinity").config;
+  auto other = config;
+  const auto taken = static_cast<std::uint16_t>(config.listeners[0].port + 0x8000);
+  other.listeners[0].port = taken;
+  other.listeners[0].name += "-other";
+  config.listeners.push_back(other.listeners[0]);
+  const auto rendered = envoy::render(config, golden_paths());
+  CHECK(rendered.gates.empty());
+  CHECK(rendered.gated_listeners.empty());
+  CHECK(rendered.listeners.size() == 2);
+  CHECK(rendered.listeners[0].body.find("~sticky") != std::string::npos);
+
+  config.listeners[0].restricted = true;
+  const auto guarded = envoy::render(config, golden_paths());
+  REQUIRE(guarded.gates.size() == 1);
+  CHECK(guarded.gates[0].divert == 0);
+  CHECK(guarded.gated_listeners == rendered.listeners);
+}
+
 TEST_CASE("endpoints change their file and nothing else") {
   const auto full = render_case("tcp_one_port");
   const auto empty = render_case("tcp_no_endpoints");
@@ -176,5 +238,5 @@ TEST_CASE("each cluster reads the file that carries its endpoints") {
     CHECK(json::parse(endpoints.body)["cluster_name"] == rendered.clusters[i].name);
     files.insert(endpoints.file);
   }
-  CHECK(files.size() == 4);
+  CHECK(files.size() == 6);
 }

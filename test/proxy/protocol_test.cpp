@@ -24,7 +24,14 @@ Unit a_unit() {
           .routes = {{cidr("10.244.1.2/32"), ip("172.18.0.3")}},
           .listeners = {{"l1", R"({"@type":"x","name":"l1"})"}},
           .clusters = {{"c1", "{}"}},
-          .assignments = {{"c1", "eds-c1.json", "{\"a\":\"\\n\"}"}}};
+          .assignments = {{"c1", "eds-c1.json", "{\"a\":\"\\n\"}"}},
+          .gates = {{.at = {*core::IpAddress::parse("fc00::1"), 53},
+                     .restricted = true,
+                     .allowed = {*core::Cidr::parse("fc00::/7")},
+                     .divert = 32821,
+                     .listener = "l1~sticky",
+                     .cluster = "c1~sticky"}},
+          .gated_listeners = {{"l1~sticky", "{}"}}};
 }
 
 UnitState a_state() {
@@ -111,8 +118,9 @@ TEST_CASE("release, applied, rejected, status and bye survive the wire") {
 }
 
 TEST_CASE("every stage of a rejection survives the wire") {
-  for (const auto stage : {RejectStage::Invalid, RejectStage::Address, RejectStage::Route,
-                           RejectStage::Envoy, RejectStage::Down, RejectStage::Superseded}) {
+  for (const auto stage :
+       {RejectStage::Invalid, RejectStage::Address, RejectStage::Route, RejectStage::Filter,
+        RejectStage::Envoy, RejectStage::Down, RejectStage::Superseded}) {
     const auto back = round_trip(Rejected{5, "u", "r", stage, "cannot bind '10.0.0.1:80'\nno"});
     CHECK(back.id == 5);
     CHECK(back.unit == "u");

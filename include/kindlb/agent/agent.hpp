@@ -13,6 +13,7 @@
 #include "kindlb/agent/confirmer.hpp"
 #include "kindlb/agent/control.hpp"
 #include "kindlb/agent/files.hpp"
+#include "kindlb/agent/packet_filter.hpp"
 #include "kindlb/agent/probes.hpp"
 #include "kindlb/agent/supervisor.hpp"
 
@@ -124,8 +125,18 @@ class Agent {
   void restore();
   void envoy_live(const Confirmer::Judgements& judgements);
 
+  // UDP behind gates (agent_gates.cpp)
+  proxy::Unit turned_over(proxy::Unit unit) const;
+  nftables::Rules packet_rules() const;
+  void keep_diverted(const Job& next);
+  void end_diversions(const proxy::Unit& former, const proxy::Unit& next);
+  void leave();
+  void forget_diverted();
+  XdsContent with_leaving(XdsContent content) const;
+
   Loop& loop_;
   Network network_;
+  PacketFilter filter_;
   AgentOptions options_;
   UnitStore store_;
   XdsFiles files_;
@@ -140,6 +151,9 @@ class Agent {
   std::map<std::string, Held> held_;
   std::map<std::uint64_t, Job> jobs_;  ///< in order of arrival
   std::optional<Transaction> transaction_;
+  XdsContent leaving_;  ///< behind diversions that end: answers still come from there
+  std::vector<core::Gate> former_gates_;  ///< those diversions
+  Loop::TimerId leave_ = 0;
   std::uint64_t last_job_ = 0;
   std::size_t unchecked_ = 0;  ///< stored units whose addresses are still being looked for
   Loop::TimerId linger_ = 0;   ///< looks again at routes that outlive their wish

@@ -3,7 +3,7 @@
 // waits for a cluster, else a new one. Pure; the order of the proxies does not matter. Only asked
 // when a Service has no proxy: one that has a healthy one stays there.
 
-#include "kindlb/core/service.hpp"
+#include "kindlb/core/proxy_config.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -40,7 +40,9 @@ std::optional<std::string> place(const std::vector<ProxyRoom>& proxies, const Pl
 /// them once more; and some for several at once.
 bool has_room(const ProxyRoom& proxy, std::size_t watches);
 
-/// How many endpoint files a Service makes Envoy watch, at most: one per port and family.
+/// How many endpoint files a Service makes Envoy watch, at most: one per port and family,
+/// and another for UDP with affinity.
 std::size_t watches_of(const Service& service);
+std::size_t watches_of(const ProxyConfig& config);
 
 }  // namespace kindlb::core

@@ -56,6 +56,20 @@ struct Route {
   auto operator<=>(const Route&) const = default;
 };
 
+/// What the kernel does with datagrams to one port before Envoy sees them. Envoy forgets its UDP
+/// sessions when a listener or cluster changes; a rule of the kernel's can change under them.
+struct Gate {
+  Target at;
+  bool restricted = false;    ///< as in Listener
+  std::vector<Cidr> allowed;  ///< of either family
+  /// Not 0: the port of the listener that gets them instead. Its answers come from `at` again.
+  std::uint16_t divert = 0;
+  std::string listener;  ///< the one behind `divert`
+  std::string cluster;   ///< and where it sends them
+
+  bool operator==(const Gate&) const = default;
+};
+
 /// Addresses to try until one accepts a connection, before the Service is called serving.
 struct Probe {
   std::string label;  ///< "TCP/80/v4", for messages

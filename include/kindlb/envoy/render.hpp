@@ -24,6 +24,10 @@ struct Rendered {
   std::vector<Named> listeners;
   std::vector<Named> clusters;
   std::vector<Endpoints> endpoints;
+  /// Where the kernel can filter: its rules for UDP ports, and the listeners to go with them in the
+  /// place of `listeners`. Empty when no port needs them.
+  std::vector<core::Gate> gates;
+  std::vector<Named> gated_listeners;
 
   bool operator==(const Rendered&) const = default;
 };

@@ -52,6 +52,10 @@ struct Unit {
   std::vector<Resource> listeners;
   std::vector<Resource> clusters;
   std::vector<Assignment> assignments;
+  /// Where the kernel can filter: the rules for datagrams, and the listeners that rely on them in the
+  /// place of `listeners`. Empty when no port needs them.
+  std::vector<core::Gate> gates;
+  std::vector<Resource> gated_listeners;
 
   bool operator==(const Unit&) const = default;
 };
@@ -124,6 +128,7 @@ enum class RejectStage {
   Invalid,     ///< the message itself
   Address,     ///< in use by somebody else, or the kernel refused it
   Route,       ///< the kernel refused it
+  Filter,      ///< the kernel refused the rules for datagrams
   Envoy,       ///< Envoy refused the configuration; text is Envoy's own
   Down,        ///< Envoy did not run or did not answer in time
   Superseded,  ///< a newer Apply took its place

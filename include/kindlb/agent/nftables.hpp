@@ -1,0 +1,24 @@
+#pragma once
+// The rules for gates as messages of nf_tables. Pure, no sockets: see packet_filter.hpp.
+
+#include "kindlb/core/proxy_config.hpp"
+
+#include <string>
+#include <vector>
+
+namespace kindlb::agent::nftables {
+
+struct Rules {
+  std::vector<core::Gate> gates;
+  /// Those whose diversion has ended while its listener may still have answers to give.
+  std::vector<core::Gate> former;
+
+  bool operator==(const Rules&) const = default;
+};
+
+/// Puts the rules of one family in the place of those there were. Without any there is no table.
+/// The messages are taken or refused together: the last is acknowledged, or one that is refused
+/// named.
+std::string replace_rules(core::IpFamily family, const Rules& rules);
+
+}  // namespace kindlb::agent::nftables

@@ -1,0 +1,76 @@
+#pragma once
+// A netlink message as bytes: header, the subsystem's own header, attributes.
+
+#include "kindlb/core/ip.hpp"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace kindlb::agent::netlink {
+
+inline std::size_t aligned(std::size_t size) {
+  constexpr std::size_t kAlign = 4;
+  return (size + kAlign - 1) / kAlign * kAlign;
+}
+
+inline std::string_view raw(const core::IpAddress& address) {
+  return {reinterpret_cast<const char*>(address.bytes().data()), address.bits() / 8};
+}
+
+/// An attribute as bytes, for nesting one in another.
+inline std::string nested(std::uint16_t type, std::string_view value) {
+  const rtattr head{static_cast<unsigned short>(sizeof(rtattr) + value.size()), type};
+  std::string out(reinterpret_cast<const char*>(&head), sizeof(head));
+  out += value;
+  out.resize(aligned(out.size()));
+  return out;
+}
+
+class Request {
+ public:
+  template <typename Header>
+  Request(std::uint16_t type, unsigned flags, const Header& header, std::uint32_t sequence = 1) {
+    nlmsghdr head{};
+    head.nlmsg_type = type;
+    head.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
+    head.nlmsg_seq = sequence;
+    append(head);
+    append(header);
+  }
+
+  Request& attribute(std::uint16_t type, std::string_view value) {
+    bytes_ += nested(type, value);
+    return *this;
+  }
+  /// Attributes that are bytes already.
+  Request& attributes(std::string_view several) {
+    bytes_ += several;
+    return *this;
+  }
+  template <typename T>
+  Request& value(std::uint16_t type, const T& content) {
+    return attribute(type, {reinterpret_cast<const char*>(&content), sizeof(content)});
+  }
+
+  std::string bytes() && {
+    const auto size = static_cast<std::uint32_t>(bytes_.size());
+    std::memcpy(bytes_.data() + offsetof(nlmsghdr, nlmsg_len), &size, sizeof(size));
+    return std::move(bytes_);
+  }
+
+ private:
+  template <typename T>
+  void append(const T& part) {
+    bytes_.append(reinterpret_cast<const char*>(&part), sizeof(part));
+    bytes_.resize(aligned(bytes_.size()));
+  }
+  std::string bytes_;
+};
+
+}  // namespace kindlb::agent::netlink
