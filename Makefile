@@ -1,13 +1,15 @@
 # The façade: each target is a line or two that calls a script, so that a laptop and CI run the same.
 # Variables: ARGS (flags for `make run` and `make cleanup`), JOBS (compilers at a time), KINDLB_ENVOY_IMAGE,
-# KUBEBUILDER_ASSETS, DOCKER_HOST.
+# KUBEBUILDER_ASSETS, DOCKER_HOST; of the cluster targets NAME (kind), FAMILY (ipv4, dual, ipv6), WORKERS (2), PROXY
+# (iptables, nftables).
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-export JOBS
+export JOBS NAME FAMILY WORKERS PROXY
 
-.PHONY: check help setup build run version cleanup test test-unit test-asan test-tsan bench lint fmt coverage clean
+.PHONY: check help setup build run version cleanup test test-unit test-asan test-tsan bench lint fmt coverage clean \
+  cluster cluster-delete
 
 ##@ Use it
 
@@ -43,6 +45,12 @@ test-asan: ## Unit and wire tests under the address and undefined-behaviour sani
 test-tsan: ## Unit and wire tests under the thread sanitizer
 	@scripts/test.sh tsan
 
+cluster: ## Make a real kind cluster (NAME=kind FAMILY=ipv4 WORKERS=2 PROXY=iptables), or use the one that is there
+	@scripts/cluster/create.sh "$(NAME)" "$(FAMILY)" "$(WORKERS)" "$(PROXY)"
+
+cluster-delete: ## Remove it (NAME=kind)
+	@scripts/cluster/delete.sh "$(NAME)"
+
 bench: ## Run the benchmarks
 	@scripts/bench.sh $(ARGS)
 
@@ -61,4 +69,4 @@ clean: ## Remove what was built here (caches under the user's cache directory st
 help: ## List and explain the targets
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	  /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -8,6 +8,7 @@ ENVOY_VERSION=1.40.0
 ENVOY_IMAGE=${KINDLB_ENVOY_IMAGE:-kindlb/envoy:v$ENVOY_VERSION}
 # shellcheck disable=SC2034  # read by the scripts that source this file
 readonly ROOT CACHE ENVOY_VERSION ENVOY_IMAGE
+readonly FIRST_ANSWER_SECONDS=20 # of an image registry
 
 # Progress goes to stderr: stdout belongs to what a script was asked to print.
 say() { printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2; }
@@ -88,4 +89,24 @@ with_lock() {
     flock 9
   fi
   "$@" 9>&- # not for children: one that stays behind must not hold the lock
+}
+
+image_exists() { docker image inspect "$1" >/dev/null 2>&1; }
+
+# A registry that is cut off by a firewall can hang for minutes, and a slow link is no reason to give up: what counts
+# is whether the registry has answered ("Pulling from ...") by the deadline.
+pull() { # pull IMAGE
+  local log pid status=0 i
+  log=$(mktemp)
+  docker pull "$1" >"$log" 2>&1 &
+  pid=$!
+  for ((i = 0; i < FIRST_ANSWER_SECONDS * 5; i++)); do
+    kill -0 "$pid" 2>/dev/null || break
+    ! grep -q 'Pulling from' "$log" || break
+    sleep 0.2
+  done
+  grep -q 'Pulling from' "$log" || kill "$pid" 2>/dev/null || true
+  wait "$pid" || status=$?
+  rm -f "$log"
+  return "$status"
 }

