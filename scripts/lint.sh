@@ -19,7 +19,7 @@ check_layers() { scripts/check_layers.sh || die "the layers are broken: see abov
 
 check_shell() {
   have shellcheck || die "no shellcheck: run scripts/setup-packages.sh --lint"
-  shellcheck --external-sources scripts/*.sh test/scripts/*.sh .ci/run || die "shellcheck found something: see above"
+  shellcheck --external-sources scripts/*.sh scripts/cluster/{*.sh,node/*.sh,engine/*} test/{e2e,scripts}/*.sh .ci/run || die "shellcheck found something: see above"
 }
 
 check_tidy() { scripts/build.sh tidy; }
