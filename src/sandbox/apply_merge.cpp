@@ -1,6 +1,7 @@
 #include "sandbox/apply_merge.hpp"
 
-#include <algorithm>
+#include <string>
+#include <unordered_map>
 
 namespace kindlb::sandbox {
 
@@ -20,18 +21,17 @@ const Shape& shape_below(const Shape& shape, const std::string& key) {
   return field == nullptr ? any_shape() : field->shape;
 }
 
-/// Those of `config` come in its order; what only `live` has stays where it was, before or after.
+/// What `live` has stays where it was; what only `config` has comes behind it.
 Json merge_list(const Json& live, const Json& config, const Shape& shape) {
   Json out = live;
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < out.size(); ++i) places.try_emplace(element_step(out[i], shape), i);
   for (const auto& item : config) {
-    const auto step = element_step(item, shape);
-    const auto same = std::find_if(out.begin(), out.end(), [&](const Json& other) {
-      return element_step(other, shape) == step;
-    });
-    if (same == out.end())
+    const auto [place, is_new] = places.try_emplace(element_step(item, shape), out.size());
+    if (is_new)
       out.push_back(item);
     else
-      *same = merge_applied(*same, item, *shape.element);
+      out[place->second] = merge_applied(out[place->second], item, *shape.element);
   }
   return out;
 }
@@ -82,16 +82,16 @@ void remove_from_object(Json& value, const Shape& shape, const FieldSet& gone,
 }
 
 void remove_from_list(Json& value, const Shape& shape, const FieldSet& gone, const FieldSet& kept) {
-  for (std::size_t i = value.size(); i-- > 0;) {
-    const auto step = element_step(value[i], shape);
+  Json out = Json::array();
+  for (auto& item : value) {
+    const auto step = element_step(item, shape);
     const auto* child = below(gone, step);
-    if (child == nullptr) continue;
     const auto* rest = below(kept, step);
-    if (goes(*child, rest))
-      value.erase(i);
-    else
-      remove_fields(value[i], *shape.element, *child, or_none(rest));
+    if (child != nullptr && goes(*child, rest)) continue;
+    if (child != nullptr) remove_fields(item, *shape.element, *child, or_none(rest));
+    out.push_back(std::move(item));
   }
+  value = std::move(out);
 }
 }  // namespace
 

@@ -7,6 +7,8 @@
 namespace kindlb::sandbox {
 
 namespace {
+constexpr std::size_t kMaxWarnings = 4096;
+
 /// What the real server takes for a manager's name when none is given.
 std::string manager_of(const Call& call) {
   const auto named = call.parameter("fieldManager");
@@ -28,10 +30,13 @@ Outcome<WriteOptions> options_of(const Call& call, const Target& target) {
   return options;
 }
 
-/// "Warn" is the default; "Ignore" wants silence.
+/// "Warn" is the default; "Ignore" wants silence. Headers have no room for thousands.
 void add_warnings(Answer& answer, const Call& call, const std::vector<std::string>& warnings) {
   if (call.parameter("fieldValidation") == "Ignore") return;
+  std::size_t total = 0;
   for (const auto& warning : warnings) {
+    total += warning.size();
+    if (total > kMaxWarnings) return;
     std::string text;
     for (const char c : warning) {
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) continue;

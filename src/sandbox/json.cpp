@@ -1,5 +1,7 @@
 #include "sandbox/json.hpp"
 
+#include <algorithm>
+
 template class nlohmann::basic_json<>;
 
 namespace kindlb::sandbox {
@@ -23,6 +25,12 @@ bool too_deep(std::string_view text) {
     if (depth > kMaxDepth) return true;
   }
   return false;
+}
+
+bool within(const Json& json, int levels) {
+  if (!json.is_structured()) return true;
+  return levels > 0 && std::all_of(json.begin(), json.end(),
+                                   [&](const Json& child) { return within(child, levels - 1); });
 }
 }  // namespace
 
@@ -88,6 +96,10 @@ void erase_at(Json& root, Path path, const char* key) {
 Json parse_bounded(std::string_view text) {
   if (too_deep(text)) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, false);
+}
+
+bool within_depth(const Json& json) {
+  return within(json, kMaxDepth);
 }
 
 std::string dump(const Json& json) {

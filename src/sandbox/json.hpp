@@ -40,6 +40,9 @@ void erase_at(Json& root, Path path, const char* key);
 /// Discarded when it is no JSON or nested too deeply: copying a tree recurses.
 Json parse_bounded(std::string_view text);
 
+/// Whether a tree is no deeper than parse_bounded() lets in.
+bool within_depth(const Json& json);
+
 /// One line; bytes that are no UTF-8 are mended.
 std::string dump(const Json& json);
 

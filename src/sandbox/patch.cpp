@@ -1,6 +1,11 @@
 #include "sandbox/patch.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace kindlb::sandbox {
 
@@ -8,6 +13,8 @@ namespace {
 using Kind = Shape::Kind;
 
 constexpr std::size_t kMaxOperations = 10'000;
+/// What "copy" may add: each could double the object.
+constexpr std::size_t kMaxCopied = std::size_t{3} << 20U;
 constexpr const char* kDirective = "$patch";
 constexpr std::string_view kOrder = "$setElementOrder/";
 constexpr std::string_view kDelete = "$deleteFromPrimitiveList/";
@@ -41,50 +48,73 @@ Json without_directives(const Json& value) {
   return out;
 }
 
-Json::iterator same_key(Json& list, const Json& item, const std::string& key) {
-  const auto* wanted = find(item, {key.c_str()});
-  return std::find_if(list.begin(), list.end(), [&](const Json& other) {
-    const auto* value = find(other, {key.c_str()});
-    return wanted != nullptr && value != nullptr && *value == *wanted;
-  });
+/// What an element of a list is known by, as text: its merge key or, without one, itself. Empty:
+/// by nothing.
+std::string identity(const Json& element, const Shape& shape) {
+  if (shape.merge_key.empty()) return dump(element);
+  const auto* key = find(element, {shape.merge_key.c_str()});
+  return key == nullptr ? std::string() : dump(*key);
 }
 
-void merge_element(Json& list, const Json& item, const Shape& shape) {
-  const auto found = same_key(list, item, shape.merge_key);
-  const auto directive = text_at(item, {kDirective});
-  if (directive == "delete") {
-    // A port may occur twice, for TCP and UDP: deleting by key takes every one of them.
-    list.erase(std::remove_if(list.begin(), list.end(),
-                              [&](const Json& other) {
-                                const auto* a = find(other, {shape.merge_key.c_str()});
-                                const auto* b = find(item, {shape.merge_key.c_str()});
-                                return a != nullptr && b != nullptr && *a == *b;
-                              }),
-               list.end());
-  } else if (found == list.end()) {
-    list.push_back(without_directives(item));
-  } else {
-    *found = directive == "replace" ? without_directives(item)
-                                    : merge_object(*found, item, *shape.element);
+/// Where to find elements by identity: a patch may name many. The first of several counts.
+class Places {
+ public:
+  Places(const Json& list, const Shape& shape) {
+    for (std::size_t i = 0; i < list.size(); ++i) add(identity(list[i], shape), i);
   }
+  void add(const std::string& id, std::size_t index) {
+    if (!id.empty()) index_.try_emplace(id, index);
+  }
+  std::optional<std::size_t> find(const std::string& id) const {
+    const auto found = index_.find(id);
+    if (found == index_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+/// A port may occur twice, for TCP and UDP: deleting by key takes every one of them.
+void delete_elements(Json& list, const std::set<std::string>& gone, const Shape& shape) {
+  if (gone.empty()) return;
+  Json out = Json::array();
+  for (auto& item : list)
+    if (gone.count(identity(item, shape)) == 0) out.push_back(std::move(item));
+  list = std::move(out);
+}
+
+Json replaced_list(const Json& patch) {
+  Json out = Json::array();
+  for (const auto& item : patch)
+    if (find(item, {kDirective}) == nullptr) out.push_back(item);
+  return out;
 }
 
 Json merge_list(const Json& target, const Json& patch, const Shape& shape) {
   const bool replaces = std::any_of(patch.begin(), patch.end(), [](const Json& item) {
     return text_at(item, {kDirective}) == "replace" && item.size() == 1;
   });
-  if (replaces) {
-    Json out = Json::array();
-    for (const auto& item : patch)
-      if (find(item, {kDirective}) == nullptr) out.push_back(item);
-    return out;
-  }
+  if (replaces) return replaced_list(patch);
   Json out = target;
+  std::set<std::string> gone;
+  for (const auto& item : patch)
+    if (text_at(item, {kDirective}) == "delete") gone.insert(identity(item, shape));
+  gone.erase("");
+  delete_elements(out, gone, shape);
+  Places places(out, shape);
   for (const auto& item : patch) {
-    if (!shape.merge_key.empty()) {
-      merge_element(out, item, shape);
-    } else if (std::find(out.begin(), out.end(), item) == out.end()) {
-      out.push_back(item);
+    const auto directive = text_at(item, {kDirective});
+    if (directive == "delete") continue;
+    const auto id = identity(item, shape);
+    const auto place = places.find(id);
+    if (!place) {
+      places.add(id, out.size());
+      out.push_back(without_directives(item));
+    } else if (!shape.merge_key.empty()) {
+      auto& found = out[*place];
+      found = directive == "replace" ? without_directives(item)
+                                     : merge_object(found, item, *shape.element);
     }
   }
   return out;
@@ -92,20 +122,15 @@ Json merge_list(const Json& target, const Json& patch, const Shape& shape) {
 
 /// Elements named in `order` first and in that order; the rest behind them.
 void reorder(Json& list, const Json& order, const Shape& shape) {
-  const auto rank = [&](const Json& element) {
-    const auto key = shape.merge_key;
-    const auto found = std::find_if(order.begin(), order.end(), [&](const Json& wanted) {
-      if (key.empty()) return wanted == element;
-      const auto* a = find(wanted, {key.c_str()});
-      const auto* b = find(element, {key.c_str()});
-      return a != nullptr && b != nullptr && *a == *b;
-    });
-    return found - order.begin();
-  };
-  std::vector<Json> items(list.begin(), list.end());
+  const Places ranks(order, shape);
+  std::vector<std::pair<std::size_t, Json>> items;
+  items.reserve(list.size());
+  for (auto& item : list)
+    items.emplace_back(ranks.find(identity(item, shape)).value_or(order.size()), std::move(item));
   std::stable_sort(items.begin(), items.end(),
-                   [&](const Json& a, const Json& b) { return rank(a) < rank(b); });
-  list = items;
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  list = Json::array();
+  for (auto& [rank, item] : items) list.push_back(std::move(item));
 }
 
 void retain(Json& object, const Json& keys) {
@@ -135,11 +160,9 @@ void merge_field(Json& out, const std::string& key, const Json& value, const Sha
 void delete_values(Json& out, const std::string& key, const Json& values) {
   const auto list = out.find(key);
   if (list == out.end() || !list->is_array() || !values.is_array()) return;
-  list->erase(std::remove_if(list->begin(), list->end(),
-                             [&](const Json& item) {
-                               return std::find(values.begin(), values.end(), item) != values.end();
-                             }),
-              list->end());
+  std::set<std::string> gone;
+  for (const auto& value : values) gone.insert(dump(value));
+  delete_elements(*list, gone, any_shape());
 }
 
 Json merge_object(const Json& target, const Json& patch, const Shape& shape) {
@@ -161,6 +184,12 @@ Json merge_object(const Json& target, const Json& patch, const Shape& shape) {
   }
   return out;
 }
+
+Refusal unpatchable(const std::string& why) {
+  return {.code = 422,
+          .reason = "Invalid",
+          .message = "the server rejected our request due to an error in our request: " + why};
+}
 }  // namespace
 
 Outcome<Json> json_patched(const Json& object, const Json& patch) {
@@ -169,15 +198,20 @@ Outcome<Json> json_patched(const Json& object, const Json& patch) {
     return Refusal{.code = 413,
                    .reason = "RequestEntityTooLarge",
                    .message = "The allowed maximum operations in a JSON patch is 10000"};
+  Json out = object;
+  std::size_t copied = 0;
   try {
-    return object.patch(patch);
+    for (const auto& operation : patch) {
+      if (text_at(operation, {"op"}) == "copy")
+        copied += dump(out.at(Json::json_pointer(text_at(operation, {"from"})))).size();
+      if (copied > kMaxCopied) return unpatchable("the copies in it are too large");
+      out.patch_inplace(Json::array({operation}));
+    }
   } catch (const Json::exception& error) {  // the library has no other way to say it
-    return Refusal{.code = 422,
-                   .reason = "Invalid",
-                   .message = std::string("the server rejected our request due to an error in our "
-                                          "request: ") +
-                              error.what()};
+    return unpatchable(error.what());
   }
+  if (!within_depth(out)) return unpatchable("it nests too deeply");
+  return out;
 }
 
 Outcome<Json> merge_patched(const Json& object, const Json& patch) {

@@ -1,10 +1,11 @@
 #include "kindlb/sandbox/server.hpp"
 
-#include "sandbox/connection_threads.hpp"
 #include "sandbox/endpoint_keeper.hpp"
+#include "sandbox/front.hpp"
 #include "sandbox/handler.hpp"
 #include "sandbox/state_file.hpp"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ constexpr auto kSaveEvery = 5s;
 Call call_of(const httplib::Request& request) {
   Call call;
   call.method = request.method;
-  call.path = request.path;
+  call.path = request.target;  // see Front
   for (const auto& [name, value] : request.params) call.query[name] = value;
   call.content_type = request.get_header_value("Content-Type");
   call.accept = request.get_header_value("Accept");
@@ -48,6 +49,13 @@ Refusal refusal_for(int code) {
     return {.code = 413,
             .reason = "RequestEntityTooLarge",
             .message = "Request entity too large: limit is 3145728"};
+  if (code == 408)
+    return {.code = 408, .reason = "Timeout", .message = "the request did not come in time"};
+  if (code == 431)
+    return {.code = 431,
+            .reason = "RequestHeaderFieldsTooLarge",
+            .message = "the request's header is too long"};
+  if (code == 429) return too_many("too many requests are under way, please try again later", 1);
   if (code == 414) return {.code = 414, .reason = "BadRequest", .message = "the URI is too long"};
   if (code == 404) return no_such_path();
   auto refusal = bad_request("the request is malformed");
@@ -55,10 +63,34 @@ Refusal refusal_for(int code) {
   return refusal;
 }
 
+std::string status_text(int code) {
+  return dump(to_status(refusal_for(code))) + "\n";
+}
+
+/// Half of the files this process may open: the rest is for those whose requests are answered, and
+/// for everything else it does.
+std::size_t most_connections(std::size_t wanted) {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return std::min<std::size_t>(wanted, 512);
+  return std::min(wanted, static_cast<std::size_t>(files.rlim_cur) / 2);
+}
+
+Front::Options front_options(const ServerOptions& options) {
+  Front::Options out;
+  out.limits.request.body = options.max_body;
+  out.limits.guests = most_connections(options.max_connections);
+  out.limits.header = options.header_timeout;
+  out.limits.whole = 3 * options.header_timeout;
+  out.threads = options.max_requests;
+  out.make_wire = make_plain_wire;
+  out.refusal = status_text;
+  return out;
+}
+
 class HttpServer final : public Server {
  public:
   HttpServer(const ServerOptions& options, Api::Options api)
-      : options_(options), api_(api), handler_(api_, faults_) {}
+      : options_(options), api_(api), handler_(api_, faults_), http_(front_options(options)) {}
   ~HttpServer() override { stop(); }
 
   core::Result<void> start();
@@ -80,9 +112,9 @@ class HttpServer final : public Server {
   Api api_;
   Faults faults_;
   Handler handler_;
-  httplib::Server http_;
   std::stop_source stopping_;
   std::atomic<std::size_t> watches_{0};
+  Front http_;
   int port_ = 0;
   std::jthread listener_;
   std::jthread saver_;
@@ -102,6 +134,7 @@ core::Result<void> HttpServer::start() {
                  fmt::format("listen on {}:{}", options_.host, options_.port),
                  "the address is taken or not of this machine; choose another with --listen"};
   if (options_.port != 0) port_ = options_.port;
+  http_.welcome_many();
   listener_ = std::jthread([this] { http_.listen_after_bind(); });
   while (!http_.is_running()) std::this_thread::yield();
   if (!options_.state_file.empty())
@@ -113,13 +146,7 @@ core::Result<void> HttpServer::start() {
 }
 
 void HttpServer::configure() {
-  http_.new_task_queue = [this] { return new ConnectionThreads(options_.max_connections); };
   http_.set_payload_max_length(options_.max_body);
-  http_.set_read_timeout(10s);
-  http_.set_write_timeout(10s);
-  http_.set_keep_alive_timeout(60);
-  http_.set_keep_alive_max_count(1'000'000);
-  http_.set_tcp_nodelay(true);
   // The library's default would let two servers share the port, and each get half of the requests.
   http_.set_socket_options([](int socket) {
     const int yes = 1;
@@ -141,9 +168,10 @@ void HttpServer::configure() {
   http_.Patch(".*", handler);
   http_.Delete(".*", handler);
   http_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
-    if (!response.body.empty()) return;
-    const auto refusal = refusal_for(response.status);
-    response.set_content(dump(to_status(refusal)) + "\n", kJson);
+    if (!response.body.empty()) return;  // ours; the others come from reading the request
+    Front::hang_up_after_this();
+    response.set_header("Connection", "close");
+    response.set_content(status_text(response.status), kJson);
   });
   http_.set_exception_handler(
       [](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
@@ -197,8 +225,9 @@ void HttpServer::keep_saving(const std::stop_token& stop) {
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
   Revision saved = 0;
-  while (!stop.stop_requested()) {
-    never.wait_for(lock, stop, kSaveEvery, [] { return false; });
+  bool last = false;
+  while (!std::exchange(last, stop.stop_requested())) {
+    if (!last) never.wait_for(lock, stop, kSaveEvery, [] { return false; });
     const auto now = api_.store().revision();
     if (now != saved && save_state(api_.store(), options_.state_file).ok()) saved = now;
   }
@@ -219,6 +248,7 @@ void HttpServer::stop() {
   api_.store().wake();
   http_.stop();
   listener_ = {};
+  http_.close_all();
   endpoint_keeper_ = {};
   saver_ = {};  // last: it saves once more
 }

@@ -8,6 +8,20 @@ namespace kindlb::sandbox {
 namespace {
 using Lock = std::unique_lock<std::recursive_mutex>;
 
+/// What etcd takes.
+constexpr std::size_t kMaxObject = 3U << 19U;
+
+Refusal object_too_large() {
+  return {
+      .code = 413,
+      .reason = "RequestEntityTooLarge",
+      .message = "Request entity too large: limit of an object is " + std::to_string(kMaxObject)};
+}
+
+std::size_t size_of(const Change& change) {
+  return (change.after != nullptr ? change.after : change.last)->text.size();
+}
+
 ObjectPtr make_object(Json value, Revision revision) {
   value["metadata"]["resourceVersion"] = std::to_string(revision);
   auto text = dump(value);
@@ -33,7 +47,8 @@ std::vector<ObjectPtr> values_of(const Map& objects, const std::string& ns) {
 }
 }  // namespace
 
-Store::Store(std::size_t window) : window_(window), shelves_(resources().size()) {}
+Store::Store(std::size_t window, std::size_t bytes)
+    : window_(window), max_bytes_(bytes), shelves_(resources().size()) {}
 
 Store::Shelf& Store::shelf(const Resource& resource) {
   return shelves_[index_of(resource)];
@@ -91,14 +106,15 @@ void Store::transact(const std::function<void()>& body) {
   body();
 }
 
-ObjectPtr Store::commit(const Resource& resource, const ObjectKey& key, const ObjectPtr& current,
-                        Edit& edit) {
+Outcome<ObjectPtr> Store::commit(const Resource& resource, const ObjectKey& key,
+                                 const ObjectPtr& current, Edit& edit) {
   if (edit.kind == Edit::Kind::Keep) return current;
   auto& on = shelf(resource);
-  const auto revision = ++revision_;
+  const auto revision = revision_ + 1;
   ObjectPtr result;
   if (edit.kind == Edit::Kind::Put) {
     result = make_object(std::move(edit.value), revision);
+    if (result->text.size() > kMaxObject) return object_too_large();
     on.objects[key] = result;
     remember(on, {revision, key, current, result, nullptr});
   } else {
@@ -113,9 +129,12 @@ ObjectPtr Store::commit(const Resource& resource, const ObjectKey& key, const Ob
 }
 
 void Store::remember(Shelf& shelf, Change change) {
+  revision_ = change.revision;
+  shelf.bytes += size_of(change);
   shelf.history.push_back(std::move(change));
-  while (shelf.history.size() > window_) {
+  while (shelf.history.size() > window_ || shelf.bytes > max_bytes_) {
     shelf.forgotten = shelf.history.front().revision;
+    shelf.bytes -= size_of(shelf.history.front());
     shelf.history.pop_front();
   }
 }
@@ -163,7 +182,8 @@ void Store::restore(const std::vector<std::pair<const Resource*, Json>>& objects
                     Revision revision) {
   const Lock lock(mutex_);
   revision_ = std::max(revision, revision_);
-  for (auto& each : shelves_) each = {.objects = {}, .history = {}, .forgotten = revision_};
+  for (auto& each : shelves_)
+    each = {.objects = {}, .history = {}, .bytes = 0, .forgotten = revision_};
   for (const auto& [resource, value] : objects) {
     const auto version = text_at(value, {"metadata", "resourceVersion"});
     const auto own = std::strtoull(version.c_str(), nullptr, 10);

@@ -66,8 +66,9 @@ class Store {
  public:
   using Editor = std::function<Outcome<Edit>(const ObjectPtr& current)>;
 
-  /// `window`: how many changes each resource remembers.
-  explicit Store(std::size_t window = 4096);
+  /// `window`, `bytes`: how many changes each resource remembers at most, and of what size
+  /// together.
+  explicit Store(std::size_t window = 4096, std::size_t bytes = std::size_t{32} << 20U);
 
   Revision revision() const;
   /// Null: not there.
@@ -79,7 +80,7 @@ class Store {
                                  Revision revision) const;
 
   /// The object after the edit: new, kept, or its last state if it was removed. `editor` may read
-  /// the store.
+  /// the store. An object that became too large is refused (413).
   Outcome<ObjectPtr> write(const Resource& resource, const ObjectKey& key, const Editor& editor);
   /// Several reads and writes as one: nobody else writes while `body` runs.
   void transact(const std::function<void()>& body);
@@ -107,16 +108,18 @@ class Store {
   struct Shelf {
     std::map<ObjectKey, ObjectPtr> objects;
     std::deque<Change> history;
+    std::size_t bytes = 0;   ///< of the texts in the history
     Revision forgotten = 0;  ///< the newest change that is no longer in the history
   };
 
-  ObjectPtr commit(const Resource& resource, const ObjectKey& key, const ObjectPtr& current,
-                   Edit& edit);
+  Outcome<ObjectPtr> commit(const Resource& resource, const ObjectKey& key,
+                            const ObjectPtr& current, Edit& edit);
   void remember(Shelf& shelf, Change change);
   Shelf& shelf(const Resource& resource);
   const Shelf& shelf(const Resource& resource) const;
 
   const std::size_t window_;
+  const std::size_t max_bytes_;
   mutable std::recursive_mutex mutex_;
   mutable std::condition_variable_any changed_;
   std::vector<Shelf> shelves_;  ///< in the order of resources()

@@ -108,8 +108,13 @@ std::optional<std::string> WatchStream::next(const std::stop_token& stop) {
         expired(fmt::format("too old resource version: {} ({})", position_, store_.revision()));
     return line("ERROR", dump(to_status(refusal)));
   }
-  for (const auto& change : news.changes) tell_change(out, change);
   position_ = news.up_to;
+  for (const auto& change : news.changes) {
+    tell_change(out, change);
+    if (out.size() < kPieceBytes) continue;
+    position_ = change.revision;
+    break;
+  }
   if (plan_.bookmarks && Clock::now() >= next_bookmark_) tell_bookmark(out, false);
   return out;
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 using namespace kindlb::sandbox;
 
 namespace {
@@ -92,4 +94,41 @@ TEST_CASE("directives of a strategic merge patch") {
     CHECK(out["spec"]["clusterIPs"] == Json::array({"10.0.0.2"}));
     CHECK_FALSE(out["spec"].contains("type"));
   }
+}
+
+TEST_CASE("JSON patches that would grow or nest without end are refused") {
+  const Json object{{"a", {{"b", std::string(20'000, 'x')}}}};
+  auto bomb = Json::array();
+  for (int i = 0; i < 60; ++i)
+    bomb.push_back(
+        Json::parse(R"({"op":"copy","from":"/a","path":"/a/)" + std::to_string(i) + "\"}"));
+  const auto grown = json_patched(object, bomb);
+  REQUIRE_FALSE(static_cast<bool>(grown));
+  CHECK(grown.refusal().code == 422);
+  auto nest = Json::array();
+  for (int i = 0; i < 200; ++i) {
+    nest.push_back(Json::parse(R"({"op":"add","path":"/n","value":{}})"));
+    nest.push_back(Json::parse(R"({"op":"move","from":"/a","path":"/n/a"})"));
+    nest.push_back(Json::parse(R"({"op":"move","from":"/n","path":"/a"})"));
+  }
+  const auto nested = json_patched(object, nest);
+  REQUIRE_FALSE(static_cast<bool>(nested));
+  CHECK(nested.refusal().message.find("deep") != std::string::npos);
+}
+
+TEST_CASE("a list of thousands is merged in no time") {
+  auto ports = Json::array();
+  auto order = Json::array();
+  for (int i = 1; i <= 4000; ++i) {
+    ports.push_back({{"port", i}, {"name", "p" + std::to_string(i)}});
+    order.push_back({{"port", 4001 - i}});
+  }
+  const Json object{{"spec", {{"ports", ports}}}};
+  const Json patch{{"spec", {{"$setElementOrder/ports", order}, {"ports", ports}}}};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto merged = strategic_patched(object, patch, Schema::get().root("Service"));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  REQUIRE(static_cast<bool>(merged));
+  REQUIRE((*merged)["spec"]["ports"].size() == 4000);
+  CHECK((*merged)["spec"]["ports"][0]["port"] == 4000);
 }

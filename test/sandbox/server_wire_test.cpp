@@ -1,124 +1,9 @@
-#include "kindlb/http/client.hpp"
-#include "kindlb/sandbox/server.hpp"
+#include "wire_rig.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
-
-#include <atomic>
 #include <filesystem>
-#include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 using namespace kindlb;
-using namespace std::chrono_literals;
-using Json = nlohmann::json;
-using Clock = std::chrono::steady_clock;
-
-namespace {
-constexpr const char* kServices = "/api/v1/namespaces/default/services";
-
-std::unique_ptr<sandbox::Server> start(sandbox::ServerOptions options = {}) {
-  auto server = sandbox::start_server(options);
-  REQUIRE(server.ok());
-  return std::move(*server);
-}
-
-std::shared_ptr<http::Client> client_of(const sandbox::Server& server) {
-  auto client = http::make_client({.url = server.url()});
-  REQUIRE(client.ok());
-  return std::move(*client);
-}
-
-http::Response send(http::Client& client, const std::string& method, const std::string& target,
-                    const std::string& body = "", const std::string& type = "application/json") {
-  http::Request request{.method = method, .target = target, .body = body};
-  if (!body.empty()) request.headers.push_back({"Content-Type", type});
-  auto answer = client.send(request);
-  REQUIRE_MESSAGE(answer.ok(), method << " " << target);
-  return *answer;
-}
-
-void make(http::Client& client, const std::string& name) {
-  REQUIRE(send(client, "POST", kServices,
-               R"({"metadata":{"name":")" + name + R"("},"spec":{"ports":[{"port":80}]}})")
-              .status == 201);
-}
-
-/// A watch on a thread of its own, and the lines it has seen.
-class Watcher {
- public:
-  Watcher(const sandbox::Server& server, const std::string& query)
-      : client_(client_of(server)),
-        thread_([this, query](const std::stop_token& stop) { run(query, stop); }) {}
-
-  bool until(const std::function<bool(const std::vector<Json>&)>& holds) {
-    const auto deadline = Clock::now() + 20s;
-    while (Clock::now() < deadline) {
-      {
-        const std::lock_guard lock(mutex_);
-        if (holds(events_)) return true;
-      }
-      std::this_thread::sleep_for(5ms);
-    }
-    return false;
-  }
-  bool until_over() {
-    const auto deadline = Clock::now() + 20s;
-    while (!over_ && Clock::now() < deadline) std::this_thread::sleep_for(5ms);
-    return over_;
-  }
-  bool open() const { return open_; }
-
- private:
-  void run(const std::string& query, const std::stop_token& stop) {
-    http::Request request{.target = std::string("/api/v1/services?watch=1&") + query};
-    request.on_open = [this] { open_ = true; };
-    std::string rest;
-    (void)client_->stream(
-        request,
-        [&](std::string_view chunk) {
-          rest += chunk;
-          for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n')) {
-            const std::lock_guard lock(mutex_);
-            events_.push_back(Json::parse(rest.substr(0, end), nullptr, false));
-            rest.erase(0, end + 1);
-          }
-          return true;
-        },
-        stop);
-    over_ = true;
-  }
-
-  std::shared_ptr<http::Client> client_;
-  std::mutex mutex_;
-  std::vector<Json> events_;
-  std::atomic<bool> open_{false};
-  std::atomic<bool> over_{false};
-  std::jthread thread_;
-};
-
-std::string type_and_name(const Json& event) {
-  return event["type"].get<std::string>() + " " +
-         event["object"]["metadata"].value("name", std::string());
-}
-
-int connect_to(int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-  return fd;
-}
-}  // namespace
+using namespace kindlb::test;
 
 TEST_CASE("a watch tells what happens, in order and at once") {
   const auto server = start();
@@ -203,7 +88,7 @@ TEST_CASE("watches can be dropped, end in time, and end with the server") {
 TEST_CASE("watches beyond the limit are refused, and leave room for others") {
   sandbox::ServerOptions options;
   options.max_watches = 3;
-  options.max_connections = 6;
+  options.max_requests = 6;
   const auto server = start(options);
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (int i = 0; i < 3; ++i) {
@@ -222,30 +107,6 @@ TEST_CASE("watches beyond the limit are refused, and leave room for others") {
   while (status == 429 && Clock::now() < deadline)
     status = send(*client, "GET", "/api/v1/services?watch=1&timeoutSeconds=1").status;
   CHECK(status == 200);
-}
-
-TEST_CASE("bodies beyond the limit get a Status") {
-  const auto server = start();
-  const auto client = client_of(*server);
-  const auto answer = send(*client, "POST", kServices, std::string(4U << 20U, ' '));
-  CHECK(answer.status == 413);
-  CHECK(Json::parse(answer.body)["kind"] == "Status");
-}
-
-TEST_CASE("clients that are slow or say nonsense keep nobody else waiting") {
-  const auto server = start();
-  const auto client = client_of(*server);
-  std::vector<int> sockets;
-  for (int i = 0; i < 20; ++i) {
-    sockets.push_back(connect_to(server->port()));
-    const std::string begin = i % 2 == 0 ? "POST /api/v1/namespaces HTTP/1.1\r\nContent-Le"
-                                         : "\x16\x03\x01 nonsense\r\n\r\n";
-    CHECK(::send(sockets.back(), begin.data(), begin.size(), MSG_NOSIGNAL) > 0);
-  }
-  const auto begin = Clock::now();
-  CHECK(send(*client, "GET", kServices).status == 200);
-  CHECK(Clock::now() - begin < 5s);
-  for (const int fd : sockets) close(fd);
 }
 
 TEST_CASE("state is kept from run to run") {

@@ -137,3 +137,23 @@ TEST_CASE("a restored store continues where it was and remembers no history") {
   CHECK(store.wait(services(), 50, Clock::now()).expired);
   CHECK(put(store, "a", "y", 1)->revision == 101);
 }
+
+TEST_CASE("neither an object nor the history grows without end") {
+  Store store(4096, 32'000);
+  const auto put_text = [&](std::size_t size) {
+    return store.write(services(), {"a", "x"}, [&](const ObjectPtr&) -> Outcome<Edit> {
+      auto value = object("a", "x", 1);
+      value["text"] = std::string(size, 'x');
+      return Edit{Edit::Kind::Put, std::move(value), {}};
+    });
+  };
+  const auto from = store.revision();
+  for (int i = 0; i < 40; ++i) REQUIRE(static_cast<bool>(put_text(1000)));
+  CHECK(store.wait(services(), from, Clock::now()).expired);
+  CHECK_FALSE(store.wait(services(), store.revision() - 20, Clock::now()).expired);
+  const auto before = store.revision();
+  const auto refused = put_text(2U << 20U);
+  REQUIRE_FALSE(static_cast<bool>(refused));
+  CHECK(refused.refusal().code == 413);
+  CHECK(store.revision() == before);
+}

@@ -7,6 +7,7 @@
 #include "kindlb/core/result.hpp"
 #include "kindlb/sandbox/feature_gates.hpp"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,9 +25,12 @@ struct ServerOptions {
   bool endpoint_slices = false;  ///< keep them for Services with selectors
   std::string state_file;  ///< loaded at the start if it exists, saved while running; empty: none
   std::size_t history = 4096;         ///< how many changes of a resource can be watched from
-  std::size_t max_connections = 256;  ///< more wait for one to end
-  std::size_t max_watches = 192;      ///< more are refused (429), so that others get through
-  std::size_t max_body = 3U << 20U;   ///< bytes, as with the real server
+  std::size_t max_connections = 4096;  ///< beyond, the one that is idle the longest is closed
+  std::size_t max_requests = 256;      ///< answered at a time; more wait for one to end
+  std::size_t max_watches = 192;       ///< more are refused (429), so that others get through
+  std::size_t max_body = 3U << 20U;    ///< bytes, as with the real server
+  /// How long a client may take to send a request's header; three times that for all of it.
+  std::chrono::milliseconds header_timeout{10'000};
 };
 
 class Server {

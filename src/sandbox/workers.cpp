@@ -1,23 +1,23 @@
-#include "sandbox/connection_threads.hpp"
+#include "sandbox/workers.hpp"
 
 namespace kindlb::sandbox {
 
-void ConnectionThreads::enqueue(std::function<void()> work) {
+void Workers::take(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
+  if (over_) return;
   waiting_.push_back(std::move(work));
-  // One that is idle may already have been promised to an earlier connection.
-  if (waiting_.size() > idle_ && threads_.size() < limit_ && !over_)
-    threads_.emplace_back([this] { run(); });
+  // One that is idle may already have been promised to earlier work.
+  if (waiting_.size() > idle_ && threads_.size() < limit_) threads_.emplace_back([this] { run(); });
   changed_.notify_one();
 }
 
-void ConnectionThreads::run() {
+void Workers::run() {
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_;
     changed_.wait(lock, [this] { return over_ || !waiting_.empty(); });
     --idle_;
-    if (waiting_.empty()) return;
+    if (over_) return;
     auto work = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
@@ -27,15 +27,16 @@ void ConnectionThreads::run() {
   }
 }
 
-void ConnectionThreads::shutdown() {
-  std::vector<std::thread> threads;
+void Workers::stop() {
+  std::vector<std::jthread> threads;
+  std::deque<std::function<void()>> dropped;
   {
     const std::lock_guard lock(mutex_);
     over_ = true;
     threads.swap(threads_);
+    dropped.swap(waiting_);
   }
   changed_.notify_all();
-  for (auto& thread : threads) thread.join();
 }
 
 }  // namespace kindlb::sandbox
