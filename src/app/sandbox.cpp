@@ -69,6 +69,7 @@ Result<sandbox::ServerOptions> server_options(const Options& options) {
   }
   out.state_file = options.sandbox.state;
   out.endpoint_slices = true;
+  out.tls = options.sandbox.tls;
   return out;
 }
 

@@ -37,6 +37,10 @@ void add_sandbox_flags(CLI::App& sandbox, SandboxOptions& options) {
       ->group(kGroup);
   sandbox.add_option("--state", options.state, "File to keep the API's objects in from run to run")
       ->group(kGroup);
+  sandbox
+      .add_flag("--tls", options.tls,
+                "Write https and a certificate into the kubeconfig; plain HTTP is answered, too")
+      ->group(kGroup);
   sandbox.add_flag("--api-only", options.api_only, "The API alone: no Docker, nothing is served")
       ->group(kGroup);
   sandbox.add_option("--echo", options.echo_binary, "The kindlb-echo to run [beside kindlb]")

@@ -146,7 +146,7 @@ Front::Front(Options options)
 }
 
 bool Front::process_and_close_socket(socket_t socket) {
-  lobby_.admit({options_.make_wire(socket), {}, 0});
+  lobby_.admit({.wire = options_.make_wire(socket), .input = {}});
   return true;
 }
 
@@ -156,6 +156,7 @@ bool Front::answer(Guest& guest) {
   hang_up = false;
   const bool stays = process_request(stream, false, over, disarm) && !over && !hang_up;
   guest.refused = stream.refused();
+  guest.been_served = true;
   return stays || guest.refused != 0;
 }
 

@@ -73,7 +73,7 @@ void Lobby::run(const std::stop_token& stop) {
     for (int i = 0; i < count; ++i) {
       const int fd = events[static_cast<std::size_t>(i)].data.fd;
       const auto seat = seats_.find(fd);
-      if (seat != seats_.end()) listen_to(seat);
+      if (seat != seats_.end()) stir(seat);
     }
     eventfd_t rung = 0;
     if (eventfd_read(bell_, &rung) == 0) seat_newcomers();
@@ -102,10 +102,20 @@ void Lobby::seat_newcomers() {
       remove(seat);
     else if (refused != 0)
       show_out(seat, refused);
-    else if (judge(seat))  // its next request may have come with the last one
-      listen_to(seat);
+    else if (judge(seat) && seat->second.guest.been_served)
+      listen_to(seat);  // its next request may have come with the last one
   }
   make_room();
+}
+
+/// Something came, if only a part of a handshake: from here on it is no longer idle.
+void Lobby::stir(Seats::iterator seat) {
+  auto& guest = seat->second;
+  if (guest.arrival == Arrival::Nothing && !guest.leaving) {
+    guest.arrival = Arrival::Header;
+    guest.since = Clock::now();
+  }
+  listen_to(seat);
 }
 
 void Lobby::listen_to(Seats::iterator seat) {
@@ -127,7 +137,6 @@ bool Lobby::hear(Seats::iterator seat) {
     if (guest.ignored > kMostIgnored) remove(seat);
     return guest.ignored <= kMostIgnored;
   }
-  if (guest.guest.input.empty()) guest.since = Clock::now();
   guest.guest.input.append(chunk.data(), moved.bytes);
   bytes_ += moved.bytes;
   return judge(seat);
@@ -191,7 +200,7 @@ void Lobby::end_the_overdue() {
   for (auto next = seats_.begin(); next != seats_.end();) {
     const auto seat = next++;
     if (now < deadline_of(seat->second)) continue;
-    if (seat->second.leaving || seat->second.arrival == Arrival::Nothing)
+    if (seat->second.leaving || seat->second.guest.input.empty())
       remove(seat);
     else
       show_out(seat, 408);

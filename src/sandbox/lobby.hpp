@@ -30,7 +30,8 @@ struct LobbyLimits {
 struct Guest {
   std::unique_ptr<Wire> wire;
   std::string input;
-  int refused = 0;  ///< the status to see it off with; zero: it may stay
+  int refused = 0;           ///< the status to see it off with; zero: it may stay
+  bool been_served = false;  ///< its wire may hold more than the socket tells
 };
 
 class Lobby {
@@ -62,6 +63,7 @@ class Lobby {
 
   void run(const std::stop_token& stop);
   void seat_newcomers();
+  void stir(Seats::iterator seat);
   void listen_to(Seats::iterator seat);
   /// False: it is no longer here.
   bool hear(Seats::iterator seat);

@@ -4,6 +4,7 @@
 #include "sandbox/front.hpp"
 #include "sandbox/handler.hpp"
 #include "sandbox/state_file.hpp"
+#include "sandbox/tls.hpp"
 
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -26,7 +27,6 @@ using core::ErrorKind;
 /// Not "application/json" alone: the library would compress that, and hold a watch's lines back
 /// until its buffer is full.
 constexpr const char* kJson = "application/json; charset=utf-8";
-constexpr auto kSaveEvery = 5s;
 
 Call call_of(const httplib::Request& request) {
   Call call;
@@ -75,22 +75,27 @@ std::size_t most_connections(std::size_t wanted) {
   return std::min(wanted, static_cast<std::size_t>(files.rlim_cur) / 2);
 }
 
-Front::Options front_options(const ServerOptions& options) {
+Front::Options front_options(const ServerOptions& options, std::shared_ptr<TlsContext> tls) {
   Front::Options out;
   out.limits.request.body = options.max_body;
   out.limits.guests = most_connections(options.max_connections);
   out.limits.header = options.header_timeout;
   out.limits.whole = 3 * options.header_timeout;
   out.threads = options.max_requests;
-  out.make_wire = make_plain_wire;
+  out.make_wire = [tls = std::move(tls)](int socket) { return tls->make_wire(socket); };
   out.refusal = status_text;
   return out;
 }
 
 class HttpServer final : public Server {
  public:
-  HttpServer(const ServerOptions& options, Api::Options api)
-      : options_(options), api_(api), handler_(api_, faults_), http_(front_options(options)) {}
+  HttpServer(const ServerOptions& options, const Api::Options& api,
+             const std::shared_ptr<TlsContext>& tls)
+      : options_(options),
+        certificate_(tls->certificate()),
+        api_(api),
+        handler_(api_, faults_),
+        http_(front_options(options, tls)) {}
   ~HttpServer() override { stop(); }
 
   core::Result<void> start();
@@ -109,6 +114,7 @@ class HttpServer final : public Server {
   void keep_saving(const std::stop_token& stop);
 
   const ServerOptions options_;
+  const std::string certificate_;
   Api api_;
   Faults faults_;
   Handler handler_;
@@ -227,20 +233,27 @@ void HttpServer::keep_saving(const std::stop_token& stop) {
   Revision saved = 0;
   bool last = false;
   while (!std::exchange(last, stop.stop_requested())) {
-    if (!last) never.wait_for(lock, stop, kSaveEvery, [] { return false; });
+    if (!last) never.wait_for(lock, stop, options_.save_every, [] { return false; });
     const auto now = api_.store().revision();
     if (now != saved && save_state(api_.store(), options_.state_file).ok()) saved = now;
   }
 }
 
 std::string HttpServer::kubeconfig() const {
+  // Over TLS kubectl asks people for a password unless it has something to show. Nobody looks at
+  // it.
+  constexpr const char* kSomebody = "{token: anybody}";
+  const auto server = options_.tls
+                          ? fmt::format("server: https{}\n    certificate-authority-data: {}",
+                                        url().substr(4), certificate_)
+                          : "server: " + url();
   return fmt::format(
       "apiVersion: v1\nkind: Config\ncurrent-context: kindlb-sandbox\n"
-      "clusters:\n- name: kindlb-sandbox\n  cluster:\n    server: {}\n"
+      "clusters:\n- name: kindlb-sandbox\n  cluster:\n    {}\n"
       "contexts:\n- name: kindlb-sandbox\n  context:\n    cluster: kindlb-sandbox\n"
       "    user: kindlb-sandbox\n"
-      "users:\n- name: kindlb-sandbox\n  user: {{}}\n",
-      url());
+      "users:\n- name: kindlb-sandbox\n  user: {}\n",
+      server, options_.tls ? kSomebody : "{}");
 }
 
 void HttpServer::stop() {
@@ -260,7 +273,9 @@ core::Result<std::unique_ptr<Server>> start_server(const ServerOptions& options)
   api.window = options.history;
   api.service_ranges = options.service_ranges;
   if (api.service_ranges.empty()) api.service_ranges = {*core::Cidr::parse("10.96.0.0/16")};
-  auto server = std::make_unique<HttpServer>(options, std::move(api));
+  const auto tls = TlsContext::make(options.host);
+  if (!tls.ok()) return tls.error();
+  auto server = std::make_unique<HttpServer>(options, api, *tls);
   const auto started = server->start();
   if (!started.ok()) return started.error();
   return std::unique_ptr<Server>(std::move(server));

@@ -30,12 +30,12 @@ const Resource* resource_of(const Json& object) {
 
 core::Result<void> save_state(const Store& store, const std::string& path) {
   const auto temporary = path + ".tmp";
+  const auto all = store.snapshot();
   {
     std::ofstream out(temporary);
-    out << "{\"format\":\"" << kFormat << "\",\"revision\":" << store.revision()
-        << ",\"objects\":[";
+    out << "{\"format\":\"" << kFormat << "\",\"revision\":" << all.revision << ",\"objects\":[";
     const char* separator = "\n";
-    for (const auto& [resource, object] : store.snapshot()) {
+    for (const auto& [resource, object] : all.objects) {
       out << separator << object->text;
       separator = ",\n";
     }

@@ -170,11 +170,12 @@ void Store::wake() {
   changed_.notify_all();
 }
 
-std::vector<std::pair<const Resource*, ObjectPtr>> Store::snapshot() const {
+Store::Snapshot Store::snapshot() const {
   const Lock lock(mutex_);
-  std::vector<std::pair<const Resource*, ObjectPtr>> out;
+  Snapshot out{revision_, {}};
   for (const auto& resource : resources())
-    for (const auto& [key, object] : shelf(resource).objects) out.emplace_back(&resource, object);
+    for (const auto& [key, object] : shelf(resource).objects)
+      out.objects.emplace_back(&resource, object);
   return out;
 }
 

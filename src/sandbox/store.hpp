@@ -100,8 +100,12 @@ class Store {
   /// Makes everybody who waits look again.
   void wake();
 
+  struct Snapshot {
+    Revision revision = 0;
+    std::vector<std::pair<const Resource*, ObjectPtr>> objects;
+  };
   /// Everything, and back: for files of state. `restore` replaces all and forgets the history.
-  std::vector<std::pair<const Resource*, ObjectPtr>> snapshot() const;
+  Snapshot snapshot() const;
   void restore(const std::vector<std::pair<const Resource*, Json>>& objects, Revision revision);
 
  private:

@@ -188,9 +188,10 @@ TEST_CASE("each flag lands where it belongs") {
                 o.sandbox.verb.empty();
        }},
       {"sandbox without Docker",
-       {"sandbox", "--api-only", "--state", "f", "--kubeconfig-out", "k"},
+       {"sandbox", "--api-only", "--tls", "--state", "f", "--kubeconfig-out", "k"},
        [](const auto& o) {
-         return o.sandbox.api_only && o.sandbox.state == "f" && o.sandbox.kubeconfig_out == "k";
+         return o.sandbox.api_only && o.sandbox.tls && o.sandbox.state == "f" &&
+                o.sandbox.kubeconfig_out == "k";
        }},
       {"sandbox scale",
        {"sandbox", "scale", "3", "--listen", "127.0.0.1:1"},

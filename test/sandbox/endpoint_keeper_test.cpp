@@ -82,7 +82,7 @@ TEST_CASE("slices of others are left alone, and those left behind by a Service g
   foreign["metadata"]["labels"]["kubernetes.io/service-name"] = "gone";
   REQUIRE(static_cast<bool>(rig.api.create(endpoint_slices(), "default", foreign, {})));
   std::vector<std::pair<const Resource*, Json>> everything;
-  for (const auto& [resource, object] : rig.api.store().snapshot())
+  for (const auto& [resource, object] : rig.api.store().snapshot().objects)
     everything.emplace_back(resource, object->value);
   // As after a restart: no history tells what changed, so everything is looked at.
   rig.api.restore(everything, rig.api.store().revision() + 1);

@@ -135,7 +135,7 @@ TEST_CASE("a body in chunks that does not go on is given up, too") {
 TEST_CASE("what is no HTTP is refused at once") {
   const auto server = start();
   for (const std::string nonsense :
-       {"\x16\x03\x01\x02", "{}\r\n", "get / HTTP/1.1\r\n", "\r\n\r\n"}) {
+       {"\x15\x03\x01\x02", "{}\r\n", "get / HTTP/1.1\r\n", "\r\n\r\n"}) {
     BareClient client(server->port());
     client.say(nonsense);
     check_refused(client.hear(), 400);

@@ -15,10 +15,19 @@ namespace kindlb::test {
 
 namespace fs = std::filesystem;
 
-Kubectl::Kubectl(const sandbox::Server& server) : binary_(find_kube_binary("kubectl")) {
+namespace {
+/// The one of the tests, or another version.
+std::string find_kubectl() {
+  const char* const chosen = std::getenv("KINDLB_KUBECTL");
+  return chosen != nullptr && *chosen != '\0' ? chosen : find_kube_binary("kubectl");
+}
+}  // namespace
+
+Kubectl::Kubectl(const sandbox::Server& server) : binary_(find_kubectl()) {
   if (binary_.empty())
     throw std::runtime_error(
-        "kubectl is neither in KUBEBUILDER_ASSETS nor in PATH: run scripts/setup-kube.sh");
+        "kubectl is neither KINDLB_KUBECTL nor in KUBEBUILDER_ASSETS or PATH: run "
+        "scripts/setup-kube.sh");
   auto pattern = (fs::temp_directory_path() / "kindlb-kubectl-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
   folder_ = pattern;

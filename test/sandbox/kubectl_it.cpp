@@ -165,3 +165,13 @@ TEST_CASE("kubectl wait and get -w see what happens") {
         "service/web condition met\n");
   CHECK(until("172.18.255.1"));
 }
+
+TEST_CASE("kubectl over TLS") {
+  sandbox::ServerOptions options;
+  options.tls = true;
+  const auto server = sandbox::start_server(options);
+  REQUIRE(server.ok());
+  const Kubectl kubectl(**server);
+  kubectl.must({"apply", "-f", kubectl.file("web.yaml", kWeb)});
+  CHECK(has(kubectl.must({"get", "svc", "web"}), "LoadBalancer"));
+}

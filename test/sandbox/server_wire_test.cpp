@@ -1,6 +1,5 @@
+#include "kindlb/kube/config.hpp"
 #include "wire_rig.hpp"
-
-#include <filesystem>
 
 using namespace kindlb;
 using namespace kindlb::test;
@@ -109,31 +108,44 @@ TEST_CASE("watches beyond the limit are refused, and leave room for others") {
   CHECK(status == 200);
 }
 
-TEST_CASE("state is kept from run to run") {
-  const auto path =
-      (std::filesystem::temp_directory_path() / ("kindlb-state-" + std::to_string(getpid())))
-          .string();
+TEST_CASE("the port speaks TLS to those who do, and plainly to the others") {
   sandbox::ServerOptions options;
-  options.state_file = path;
-  std::string before;
-  {
-    const auto server = start(options);
-    const auto client = client_of(*server);
-    make(*client, "kept");
-    before = send(*client, "GET", std::string(kServices) + "/kept").body;
+  options.tls = true;
+  options.header_timeout = 500ms;
+  const auto server = start(options);
+  const auto access = kube::parse_kubeconfig(server->kubeconfig(), "", "");
+  REQUIRE(access.ok());
+  CHECK(access->endpoint.url.starts_with("https://127.0.0.1:"));
+  const std::shared_ptr<http::Client> secure = *http::make_client(access->endpoint);
+  make(*secure, "a");
+  CHECK(send(*client_of(*server), "GET", std::string(kServices) + "/a").status == 200);
+  // Answers and bodies of more than one record.
+  for (int i = 0; i < 3; ++i) {
+    const Json patch{{"metadata", {{"annotations", {{"x", std::string(200'000, 'x')}}}}}};
+    CHECK(send(*secure, "PATCH", std::string(kServices) + "/a", patch.dump(),
+               "application/merge-patch+json")
+              .body.size() > 200'000);
   }
-  {
-    const auto server = start(options);
-    const auto client = client_of(*server);
-    CHECK(send(*client, "GET", std::string(kServices) + "/kept").body == before);
-    // Its address is still taken.
-    const auto ip = Json::parse(before)["spec"]["clusterIP"].get<std::string>();
-    CHECK(send(*client, "POST", kServices,
-               R"({"metadata":{"name":"b"},"spec":{"clusterIP":")" + ip +
-                   R"(","ports":[{"port":80}]}})")
-              .status == 422);
+  SUBCASE("a watch") {
+    Watcher watcher(secure, "");
+    CHECK(watcher.until([](const auto& events) { return events.size() == 2; }));
+    make(*secure, "b");
+    CHECK(watcher.until([](const auto& events) { return events.size() == 3; }));
+    send(*secure, "POST", "/sandbox/faults", R"({"kind":"drop-watches"})");
+    CHECK(watcher.until_over());
   }
-  std::filesystem::remove(path);
+  SUBCASE("who does not know the certificate") {
+    auto stranger = access->endpoint;
+    stranger.tls.ca_pem.clear();
+    CHECK_FALSE((*http::make_client(stranger))->send({.target = kServices}).ok());
+  }
+  SUBCASE("a handshake that goes nowhere") {
+    BareClient client(server->port());
+    client.say("\x16\x03\x01\x02");
+    client.say(std::string(600, 'x'));
+    client.hear();
+    CHECK(client.over());
+  }
 }
 
 TEST_CASE("an address that is taken is an error, not a crash") {

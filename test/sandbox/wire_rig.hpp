@@ -62,7 +62,9 @@ inline void make(http::Client& client, const std::string& name) {
 class Watcher {
  public:
   Watcher(const sandbox::Server& server, const std::string& query)
-      : client_(client_of(server)),
+      : Watcher(client_of(server), query) {}
+  Watcher(std::shared_ptr<http::Client> client, const std::string& query)
+      : client_(std::move(client)),
         thread_([this, query](const std::stop_token& stop) { run(query, stop); }) {}
 
   bool until(const std::function<bool(const std::vector<Json>&)>& holds) {

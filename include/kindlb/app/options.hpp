@@ -32,6 +32,7 @@ struct SandboxOptions {
   std::string state;        ///< file to keep the API's objects in; empty: none
   std::string echo_binary;  ///< empty: beside kindlb itself
   bool api_only = false;
+  bool tls = false;
   std::string verb;  ///< scale, kill, ready, unready; empty: run the sandbox
   std::string argument;
 };
