@@ -30,7 +30,7 @@ struct Field {
 };
 constexpr Field kSourcePort{NFT_PAYLOAD_TRANSPORT_HEADER, 0, 2};
 constexpr Field kTargetPort{NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2};
-constexpr std::uint32_t kUdpChecksum = 6;
+constexpr Field kChecksum{NFT_PAYLOAD_TRANSPORT_HEADER, 6, 2};
 
 Field source_address(IpFamily family) {
   if (family == IpFamily::V4) return {NFT_PAYLOAD_NETWORK_HEADER, 12, 4};
@@ -56,8 +56,8 @@ std::string group(std::uint16_t type, const std::string& members) {
   return nested(NLA_F_NESTED | type, members);
 }
 
-std::string port_bytes(std::uint16_t port) {
-  const std::uint16_t wire = htons(port);
+std::string two_bytes(std::uint16_t value) {
+  const std::uint16_t wire = htons(value);
   return {reinterpret_cast<const char*>(&wire), sizeof(wire)};
 }
 
@@ -95,17 +95,17 @@ std::string within(const Field& field, const core::Cidr& range) {
          compare(NFT_CMP_LTE, raw(range.last()));
 }
 
-/// Writes the port, and mends the checksum.
-std::string set_port(const Field& field, std::uint16_t port) {
+/// Writes the port and, if there is one, mends the checksum.
+std::string set_port(const Field& field, std::uint16_t port, bool has_checksum = true) {
   const auto value = expression(
       "immediate", number(NFTA_IMMEDIATE_DREG, NFT_REG_1) +
-                       group(NFTA_IMMEDIATE_DATA, nested(NFTA_DATA_VALUE, port_bytes(port))));
-  return value + expression("payload", number(NFTA_PAYLOAD_SREG, NFT_REG_1) +
-                                           number(NFTA_PAYLOAD_BASE, field.base) +
-                                           number(NFTA_PAYLOAD_OFFSET, field.offset) +
-                                           number(NFTA_PAYLOAD_LEN, field.size) +
-                                           number(NFTA_PAYLOAD_CSUM_TYPE, NFT_PAYLOAD_CSUM_INET) +
-                                           number(NFTA_PAYLOAD_CSUM_OFFSET, kUdpChecksum));
+                       group(NFTA_IMMEDIATE_DATA, nested(NFTA_DATA_VALUE, two_bytes(port))));
+  auto content = number(NFTA_PAYLOAD_SREG, NFT_REG_1) + number(NFTA_PAYLOAD_BASE, field.base) +
+                 number(NFTA_PAYLOAD_OFFSET, field.offset) + number(NFTA_PAYLOAD_LEN, field.size);
+  if (has_checksum)
+    content += number(NFTA_PAYLOAD_CSUM_TYPE, NFT_PAYLOAD_CSUM_INET) +
+               number(NFTA_PAYLOAD_CSUM_OFFSET, kChecksum.offset);
+  return value + expression("payload", content);
 }
 
 std::string verdict(int code, const std::string& chain = {}) {
@@ -178,20 +178,29 @@ class Messages {
 
 std::string to_us(const Gate& gate, std::uint16_t port) {
   return is_udp() + equals(target_address(gate.at.address.family()), raw(gate.at.address)) +
-         equals(kTargetPort, port_bytes(port));
+         equals(kTargetPort, two_bytes(port));
 }
 
 std::string from_us(const Gate& gate, std::uint16_t port) {
   return is_udp() + equals(source_address(gate.at.address.family()), raw(gate.at.address)) +
-         equals(kSourcePort, port_bytes(port));
+         equals(kSourcePort, two_bytes(port));
+}
+
+/// IPv4 allows a checksum of zero, for none: mended, it would be a wrong one.
+std::string add_turn(Messages& messages, const Gate& gate, const std::string& chain) {
+  messages.add_chain(chain);
+  messages.add_rule(chain, equals(kChecksum, two_bytes(0)) +
+                               set_port(kTargetPort, gate.divert, false) + verdict(NF_ACCEPT));
+  messages.add_rule(chain, set_port(kTargetPort, gate.divert) + verdict(NF_ACCEPT));
+  return verdict(NFT_GOTO, chain);
 }
 
 /// To be admitted first, then to go where it belongs.
 void add_gate(Messages& messages, const Gate& gate, const std::string& chain) {
   const auto family = gate.at.address.family();
   messages.add_chain(chain);
-  const auto pass = gate.divert == 0 ? verdict(NF_ACCEPT)
-                                     : set_port(kTargetPort, gate.divert) + verdict(NF_ACCEPT);
+  const auto pass =
+      gate.divert == 0 ? verdict(NF_ACCEPT) : add_turn(messages, gate, chain + "turn");
   if (!gate.restricted) messages.add_rule(chain, pass);
   for (const auto& range : gate.allowed)
     if (gate.restricted && range.address.family() == family)

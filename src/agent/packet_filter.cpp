@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace kindlb::agent {
 namespace {
@@ -51,18 +52,30 @@ bool concerns(const nftables::Rules& rules, IpFamily family) {
   const auto of_family = [family](const core::Gate& gate) {
     return gate.at.address.family() == family;
   };
-  return std::ranges::any_of(rules.gates, of_family) ||
-         std::ranges::any_of(rules.former, of_family);
+  return std::ranges::any_of(rules.gates, of_family) || std::ranges::any_of(rules.former, of_family);
+}
+
+/// Tried with every word that rules have, for an address that nothing is sent to.
+bool can_do(IpFamily family) {
+  core::Gate gate;
+  gate.at = {core::IpAddress::from_bytes(family, {}), 1};
+  gate.restricted = true;
+  gate.allowed = {core::Cidr::host(gate.at.address)};
+  gate.divert = 2;
+  return send(nftables::replace_rules(family, {{gate}, {}})).ok() &&
+         send(nftables::replace_rules(family, {})).ok();
 }
 
 }  // namespace
 
-PacketFilter::PacketFilter() : works_(send(nftables::replace_rules(IpFamily::V4, {})).ok()) {}
+PacketFilter::PacketFilter()
+    : works_(can_do(IpFamily::V4) && can_do(IpFamily::V6)), rules_(nftables::Rules()) {}
 
 core::Result<void> PacketFilter::set(const nftables::Rules& rules) {
   if (!works_ || rules == rules_) return {};
+  const auto known = std::exchange(rules_, std::nullopt);
   for (const auto family : {IpFamily::V4, IpFamily::V6}) {
-    if (!concerns(rules, family) && !concerns(rules_, family)) continue;
+    if (known && !concerns(*known, family) && !concerns(rules, family)) continue;
     if (const auto sent = send(nftables::replace_rules(family, rules)); !sent) return sent.error();
   }
   rules_ = rules;

@@ -82,8 +82,8 @@ TEST_CASE("rules by what a gate wants") {
       {"nobody is admitted", true, {}, 0, 2},
       {"two ranges", true, {"10.0.0.0/8", "192.0.2.0/24"}, 0, 4},
       {"ranges of the other family do not count", true, {"10.0.0.0/8", "fc00::/7"}, 0, 3},
-      {"diverted", false, {}, 32821, 4},
-      {"diverted and restricted", true, {"10.0.0.0/8"}, 32821, 5},
+      {"diverted", false, {}, 32821, 6},
+      {"diverted and restricted", true, {"10.0.0.0/8"}, 32821, 7},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -93,7 +93,7 @@ TEST_CASE("rules by what a gate wants") {
     for (const auto& range : c.allowed) wanted.allowed.push_back(cidr(range));
     CHECK(count(replace_rules(IpFamily::V4, {{wanted}, {}}), NFT_MSG_NEWRULE) == c.rules);
   }
-  auto former = gate("10.0.0.1");
-  former.divert = 32821;
-  CHECK(count(replace_rules(IpFamily::V4, {{}, {former}}), NFT_MSG_NEWRULE) == 2);
+  auto idle = gate("10.0.0.1");
+  idle.divert = 32821;
+  CHECK(count(replace_rules(IpFamily::V4, {{}, {idle}}), NFT_MSG_NEWRULE) == 2);
 }

@@ -57,8 +57,8 @@ core::Gate diverted(core::Gate from) {
 }
 
 void set(PacketFilter& filter, const std::vector<core::Gate>& gates,
-         const std::vector<core::Gate>& former = {}) {
-  const auto done = filter.set({gates, former});
+         const std::vector<core::Gate>& idle = {}) {
+  const auto done = filter.set({gates, idle});
   INFO((done ? std::string() : done.error().text()));
   REQUIRE(done.ok());
 }
@@ -121,6 +121,26 @@ TEST_CASE("what is diverted is answered from the port it was sent to") {
 
   set(filter, {});
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "plain x");
+}
+
+TEST_CASE("a datagram without a checksum is diverted, too") {
+  REQUIRE(kAlone);
+  PacketFilter filter;
+  const auto at = ip("127.1.0.1");
+  const Backend twin(at, "twin", kTwin);
+  const auto client = testing::dial(SOCK_DGRAM, {at, kPort}, 1s, ip("127.2.0.1"));
+  const int none = 1;
+  REQUIRE(::setsockopt(client.fd(), SOL_SOCKET, SO_NO_CHECK, &none, sizeof(none)) == 0);
+  for (const bool restricted : {false, true}) {
+    CAPTURE(restricted);
+    const auto wanted = diverted(gate("127.1.0.1"));
+    set(filter, {restricted ? only(wanted, {"127.2.0.0/24"}) : wanted});
+    REQUIRE(::send(client.fd(), "x", 1, 0) == 1);
+    char answer[16];
+    const auto size = ::recv(client.fd(), answer, sizeof(answer), 0);
+    REQUIRE(size > 0);
+    CHECK(std::string(answer, static_cast<std::size_t>(size)) == "twin x");
+  }
 }
 
 TEST_CASE("switched under a stream, neither way loses an answer on its way") {

@@ -5,11 +5,13 @@
 #include "kindlb/agent/nftables.hpp"
 #include "kindlb/core/result.hpp"
 
+#include <optional>
+
 namespace kindlb::agent {
 
 class PacketFilter {
  public:
-  /// Asks the kernel whether it can do it: nf_tables may not be there.
+  /// Asks the kernel whether it can do all of it: nf_tables, or a family, may not be there.
   PacketFilter();
 
   /// False: rules have no effect, and Envoy must do it.
@@ -19,7 +21,7 @@ class PacketFilter {
 
  private:
   bool works_ = false;
-  nftables::Rules rules_;
+  std::optional<nftables::Rules> rules_;  ///< none: a family may have others
 };
 
 }  // namespace kindlb::agent
