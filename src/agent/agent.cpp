@@ -66,6 +66,7 @@ void Agent::unit_checked(const std::string& unit, const std::string& problem) {
 }
 
 void Agent::begin_serving() {
+  guard_stored();
   sync_network();
   history_ = {};
   history_.record(held_content({}), 1);

@@ -1,5 +1,6 @@
 // The agent's gates: rules of the kernel for UDP ports, and the listeners behind them.
 #include "kindlb/agent/agent.hpp"
+#include "kindlb/agent/log.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,32 +24,96 @@ std::vector<core::Gate> ended(const proxy::Unit& former, const proxy::Unit& next
   return out;
 }
 
+bool is_same(const core::Gate& gate, const core::Gate& other) {
+  return gate.at == other.at && gate.divert == other.divert;
+}
+
+/// The listener, its cluster and endpoints.
+XdsContent behind(const core::Gate& gate, const proxy::Unit& unit) {
+  XdsContent out;
+  for (const auto& listener : unit.listeners)
+    if (listener.name == gate.listener) out.listeners[listener.name] = listener.body;
+  for (const auto& cluster : unit.clusters)
+    if (cluster.name == gate.cluster) out.clusters[cluster.name] = cluster.body;
+  for (const auto& endpoints : unit.assignments)
+    if (endpoints.cluster == gate.cluster)
+      out.endpoints[endpoints.file] = {endpoints.cluster, endpoints.body};
+  return out;
+}
+
+/// Rules in the making.
+class Guards {
+ public:
+  void use(const core::Gate& gate) { gates_[gate.at] = gate; }
+  /// Who is admitted changes at once; where it goes does not.
+  void admit_by(const core::Gate& gate) {
+    auto& rule = gates_[gate.at];
+    rule.at = gate.at;
+    rule.restricted = gate.restricted;
+    rule.allowed = gate.allowed;
+  }
+  void keep_shut(const core::Gate& gate) {
+    if (!gates_.contains(gate.at)) admit_by(gate);
+    idle_.push_back(gate);
+  }
+  void idle(const core::Gate& gate) { idle_.push_back(gate); }
+  void stop_diverting(const core::Gate& gate) {
+    gates_[gate.at].divert = 0;
+    idle_.push_back(gate);
+  }
+
+  nftables::Rules rules() const {
+    nftables::Rules out;
+    for (const auto& [at, gate] : gates_)
+      if (gate.restricted || gate.divert != 0) out.gates.push_back(gate);
+    for (const auto& gate : idle_) {
+      const auto same = [&](const core::Gate& other) { return is_same(gate, other); };
+      if (gate.divert != 0 && std::ranges::none_of(out.gates, same) &&
+          std::ranges::none_of(out.idle, same))
+        out.idle.push_back(gate);
+    }
+    return out;
+  }
+
+ private:
+  std::map<core::Target, core::Gate> gates_;
+  std::vector<core::Gate> idle_;
+};
+
 }  // namespace
 
-/// A port that is to be opened is guarded before it is; what is diverted must be open already.
+/// A port that is to be opened is guarded before it is, until it is closed; what is diverted must
+/// be open already.
 nftables::Rules Agent::packet_rules() const {
-  std::map<core::Target, core::Gate> gates;
+  Guards guards;
   for (const auto& [name, held] : held_)
     if (!held.withheld)
-      for (const auto& gate : held.unit.gates) gates[gate.at] = gate;
+      for (const auto& gate : held.unit.gates) guards.use(gate);
+  for (const auto& gate : closing_) guards.keep_shut(gate);
+  for (const auto& leaving : leaving_) guards.idle(leaving.gate);
   for (const auto& [key, job] : jobs_) {
     if (job.stage == Job::Stage::Checking || job.stage == Job::Stage::Probing) continue;
-    for (const auto& gate : job.unit.gates) {
-      auto& rule = gates[gate.at];
-      rule.at = gate.at;
-      rule.restricted = gate.restricted;
-      rule.allowed = gate.allowed;
-    }
+    for (const auto& gate : job.unit.gates) guards.admit_by(gate);
+    if (job.stage != Job::Stage::Applying || job.is_release) continue;
+    for (const auto& gate : job.unit.gates) guards.idle(gate);
+    const auto held = held_.find(job.unit.unit);
+    if (held == held_.end() || held->second.withheld) continue;
+    // Another listener takes the port.
+    for (const auto& gate : ended(held->second.unit, job.unit))
+      if (!is_leaving(gate)) guards.stop_diverting(gate);
   }
-  nftables::Rules rules;
-  for (const auto& former : former_gates_) {
-    const auto found = gates.find(former.at);
-    const bool again = found != gates.end() && found->second.divert == former.divert;
-    if (!again) rules.former.push_back(former);
+  return guards.rules();
+}
+
+/// Before Envoy starts: what nobody guards is not opened.
+void Agent::guard_stored() {
+  const auto set = filter_.set(packet_rules());
+  if (set) return;
+  for (auto& [name, held] : held_) {
+    if (held.withheld || held.unit.gates.empty()) continue;
+    held.withheld = true;
+    log("not serving " + held.unit.owner + ": " + set.error().text());
   }
-  for (auto& [at, gate] : gates)
-    if (gate.restricted || gate.divert != 0) rules.gates.push_back(std::move(gate));
-  return rules;
 }
 
 /// A unit as Envoy is to be told, from what kindlb said, and back.
@@ -57,26 +122,26 @@ proxy::Unit Agent::turned_over(proxy::Unit unit) const {
   return unit;
 }
 
+bool Agent::is_leaving(const core::Gate& gate) const {
+  return std::ranges::any_of(leaving_,
+                             [&](const Leaving& entry) { return is_same(entry.gate, gate); });
+}
+
 /// Before Envoy is told to take them away.
 void Agent::keep_diverted(const Job& next) {
   const auto held = held_.find(next.unit.unit);
-  if (next.is_release || !filter_.works() || held == held_.end()) return;
+  if (next.is_release || !filter_.works() || held == held_.end() || held->second.withheld) return;
   const auto& former = held->second.unit;
   for (const auto& gate : ended(former, next.unit)) {
-    for (const auto& listener : former.listeners)
-      if (listener.name == gate.listener) leaving_.listeners[listener.name] = listener.body;
-    for (const auto& cluster : former.clusters)
-      if (cluster.name == gate.cluster) leaving_.clusters[cluster.name] = cluster.body;
-    for (const auto& endpoints : former.assignments)
-      if (endpoints.cluster == gate.cluster)
-        leaving_.endpoints[endpoints.file] = {endpoints.cluster, endpoints.body};
+    std::erase_if(leaving_, [&](const Leaving& entry) { return is_same(entry.gate, gate); });
+    leaving_.push_back({gate, behind(gate, former)});
   }
+  end_diversions(former, next.unit);
 }
 
+/// They have their time from now on. Asked to begin with, too: it may all come to nothing.
 void Agent::end_diversions(const proxy::Unit& former, const proxy::Unit& next) {
-  const auto gates = ended(former, next);
-  if (gates.empty() || !filter_.works()) return;
-  former_gates_.insert(former_gates_.end(), gates.begin(), gates.end());
+  if (!filter_.works() || ended(former, next).empty()) return;
   loop_.cancel(leave_);
   leave_ = loop_.after(kLastAnswers, [this] { leave(); });
 }
@@ -87,21 +152,67 @@ void Agent::leave() {
     leave_ = loop_.after(kTryAgain, [this] { leave(); });
     return;
   }
-  forget_diverted();
-  sync_network();
+  for (auto& leaving : std::exchange(leaving_, {})) {
+    leaving.gate.restricted = false;  // only what was behind it is closed
+    close(std::move(leaving.gate));
+  }
   restore();
+}
+
+void Agent::close(core::Gate gate) {
+  std::erase_if(closing_, [&](const core::Gate& other) { return is_same(gate, other); });
+  closing_.push_back(std::move(gate));
+}
+
+/// Whoever is to be served goes before those who are to be gone: Envoy refuses a second listener
+/// for a port that one of them has.
+void Agent::make_way(const proxy::Unit& unit) {
+  if (leaving_.empty() && closing_.empty()) return;
+  for (const auto& listener : unit.listeners) {
+    const auto place = udp_place_of(listener.body);
+    const auto in_the_way = [&](const core::Gate& gate) {
+      return place == core::Target{gate.at.address, gate.divert} && gate.listener != listener.name;
+    };
+    std::erase_if(leaving_, [&](const Leaving& entry) { return in_the_way(entry.gate); });
+    std::erase_if(closing_, in_the_way);
+  }
+}
+
+/// Envoy has nothing but what it was told last.
+void Agent::forget_closed() {
+  if (closing_.empty()) return;
+  std::erase_if(closing_, [](const core::Gate& gate) { return gate.divert == 0; });
+  for (auto& gate : closing_) gate.restricted = false;
+  if (const auto set = filter_.set(packet_rules()); !set) log(set.error().text());
+}
+
+/// Its addresses go.
+void Agent::forget_closed(const proxy::Unit& released) {
+  for (const auto& [address, length] : released.addresses) {
+    std::erase_if(closing_, [&](const auto& gate) { return gate.at.address == address; });
+    std::erase_if(leaving_, [&](const auto& entry) { return entry.gate.at.address == address; });
+  }
+}
+
+/// What was refused. Its port may be another's who goes on.
+void Agent::close(const proxy::Unit& refused) {
+  for (const auto& gate : refused.gates) close(gate);
+  const auto held = held_.find(refused.unit);
+  if (held != held_.end()) make_way(held->second.unit);
 }
 
 void Agent::forget_diverted() {
   loop_.cancel(leave_);
-  leaving_ = {};
-  former_gates_.clear();
+  leaving_.clear();
+  closing_.clear();
 }
 
 XdsContent Agent::with_leaving(XdsContent content) const {
-  content.listeners.insert(leaving_.listeners.begin(), leaving_.listeners.end());
-  content.clusters.insert(leaving_.clusters.begin(), leaving_.clusters.end());
-  content.endpoints.insert(leaving_.endpoints.begin(), leaving_.endpoints.end());
+  for (const auto& [gate, behind] : leaving_) {
+    content.listeners.insert(behind.listeners.begin(), behind.listeners.end());
+    content.clusters.insert(behind.clusters.begin(), behind.clusters.end());
+    content.endpoints.insert(behind.endpoints.begin(), behind.endpoints.end());
+  }
   return content;
 }
 

@@ -24,6 +24,12 @@ std::string serving_line(const proxy::Unit& unit) {
          (ports == 1 ? " listener)" : " listeners)");
 }
 
+bool any_refused(const Confirmer::Judgements& judgements) {
+  return std::any_of(judgements.begin(), judgements.end(), [](const auto& entry) {
+    return entry.second.kind != Judgement::Kind::Acknowledged;
+  });
+}
+
 }  // namespace
 
 /// Gives Envoy the next generation if it is free and there is something to tell.
@@ -127,18 +133,25 @@ void Agent::begin(const std::vector<std::uint64_t>& batch) {
     job.stage = Job::Stage::Applying;
     loop_.cancel(job.deadline);
     keep_diverted(job);
+    make_way(job.unit);
   }
   content = with_leaving(std::move(content));
+  const auto failed = [&](RejectStage stage, const std::string& why) {
+    for (const auto key : jobs) {
+      auto& job = jobs_.at(key);
+      reject(job, stage, why);
+      job.stage = Job::Stage::Queued;  // Envoy knows nothing of it
+      end_job(key);
+    }
+    sync_network();
+  };
+  if (const auto set = filter_.set(packet_rules()); !set)
+    return failed(RejectStage::Filter, set.error().text());
   supervisor_.drain_log();
   supervisor_.envoy_log().mark();
   const bool changed = content != history_.content();
-  if (changed && !write_generation(content)) {
-    for (const auto key : jobs) {
-      reject(jobs_.at(key), RejectStage::Down, "cannot write Envoy's configuration");
-      end_job(key);
-    }
-    return sync_network();
-  }
+  if (changed && !write_generation(content))
+    return failed(RejectStage::Down, "cannot write Envoy's configuration");
   confirm(std::move(jobs), changed);
 }
 
@@ -170,7 +183,10 @@ void Agent::confirm(std::vector<std::uint64_t> jobs, bool changed) {
 
 /// What Envoy has taken is served at once, although others of the generation are still warming.
 void Agent::judged(const Confirmer::Judgements& judgements, bool final) {
-  if (final) return confirmed(judgements);
+  if (final) {
+    if (!any_refused(judgements)) forget_closed();
+    return confirmed(judgements);
+  }
   if (transaction_->is_start) return;
   const auto taken = std::erase_if(transaction_->jobs, [&](std::uint64_t key) {
     auto& job = jobs_.at(key);
@@ -193,9 +209,7 @@ void Agent::confirmed(const Confirmer::Judgements& judgements) {
     envoy_live(judgements);
     return pump();
   }
-  const bool refused = std::any_of(judgements.begin(), judgements.end(), [](const auto& entry) {
-    return entry.second.kind != Judgement::Kind::Acknowledged;
-  });
+  const bool refused = any_refused(judgements);
   if (refused && transaction.jobs.size() > 1) {
     split(transaction.jobs);
   } else {
@@ -243,6 +257,7 @@ void Agent::commit_release(Job& job) {
   const auto found = held_.find(job.unit.unit);
   if (found != held_.end()) {
     log("released " + found->second.unit.owner);
+    forget_closed(found->second.unit);
     held_.erase(found);
   }
   store_.remove(job.unit.unit);
@@ -256,8 +271,8 @@ void Agent::commit_release(Job& job) {
 void Agent::restore() {
   if (transaction_) return;
   const auto content = with_leaving(held_content({}));
-  if (content == history_.content() || !write_generation(content)) return;
-  confirm({}, true);
+  if (content == history_.content()) return forget_closed();
+  if (write_generation(content)) confirm({}, true);
 }
 
 void Agent::transaction_late() {

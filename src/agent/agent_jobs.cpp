@@ -42,7 +42,9 @@ void Agent::supersede(const std::string& unit) {
 void Agent::end_job(std::uint64_t key) {
   const auto found = jobs_.find(key);
   if (found == jobs_.end()) return;
-  loop_.cancel(found->second.deadline);
+  auto& job = found->second;
+  loop_.cancel(job.deadline);
+  if (job.stage == Job::Stage::Applying) close(job.unit);
   jobs_.erase(found);
 }
 
@@ -52,7 +54,8 @@ void Agent::address_checked(std::uint64_t key, const std::string& problem) {
   auto& job = found->second;
   if (!problem.empty()) {
     reject(job, RejectStage::Address, problem);
-    return end_job(key);
+    end_job(key);
+    return sync_network();  // what it superseded may have asked for something
   }
   job.stage = Job::Stage::Announcing;
   const auto wish = network_wish();

@@ -226,11 +226,11 @@ std::string replace_rules(IpFamily family, const Rules& rules) {
   messages.remove_table();
   const auto of_family = [family](const Gate& gate) { return gate.at.address.family() == family; };
   const auto any = [&](const auto& gates) { return std::ranges::any_of(gates, of_family); };
-  if (!any(rules.gates) && !any(rules.former)) return std::move(messages).finish();
+  if (!any(rules.gates) && !any(rules.idle)) return std::move(messages).finish();
   messages.add_table();
   messages.add_hooked_chain(kInput, NF_INET_LOCAL_IN);
   messages.add_hooked_chain(kOutput, NF_INET_LOCAL_OUT);
-  for (const auto& gate : rules.former)
+  for (const auto& gate : rules.idle)
     if (of_family(gate)) add_divert(messages, gate);
   std::size_t count = 0;
   for (const auto& gate : rules.gates) {

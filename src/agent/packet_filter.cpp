@@ -52,7 +52,7 @@ bool concerns(const nftables::Rules& rules, IpFamily family) {
   const auto of_family = [family](const core::Gate& gate) {
     return gate.at.address.family() == family;
   };
-  return std::ranges::any_of(rules.gates, of_family) || std::ranges::any_of(rules.former, of_family);
+  return std::ranges::any_of(rules.gates, of_family) || std::ranges::any_of(rules.idle, of_family);
 }
 
 /// Tried with every word that rules have, for an address that nothing is sent to.

@@ -27,6 +27,11 @@ bool is_file_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), is_file_character);
 }
 
+std::string text_in(const json& object, const char* field) {
+  const auto found = object.is_object() ? object.find(field) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 /// Why `body` is not one object that calls itself `name` in `field`.
 std::string body_problem(const std::string& body, const char* field, const std::string& name) {
   const auto parsed = json::parse(body, nullptr, false);
@@ -104,6 +109,18 @@ std::string invalid_reason(const proxy::Unit& unit) {
   if (problem.empty()) problem = resources_problem("cluster", unit.clusters);
   if (problem.empty()) problem = assignments_problem(unit.assignments);
   return problem;
+}
+
+std::optional<core::Target> udp_place_of(const std::string& listener_body) {
+  static const json::json_pointer place("/address/socket_address");
+  const auto parsed = json::parse(listener_body, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains(place)) return std::nullopt;
+  const auto& socket = parsed.at(place);
+  if (text_in(socket, "protocol") != "UDP") return std::nullopt;
+  const auto address = core::IpAddress::parse(text_in(socket, "address"));
+  const auto port = socket.find("port_value");
+  if (!address || port == socket.end() || !port->is_number_unsigned()) return std::nullopt;
+  return core::Target{*address, port->get<std::uint16_t>()};
 }
 
 bool add_unit(XdsContent& content, const proxy::Unit& unit, std::string& clash) {

@@ -5,10 +5,13 @@
 #include "support/ask.hpp"
 #include "support/backend.hpp"
 
+#include <poll.h>
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 using namespace kindlb;
 using namespace kindlb::agent::it;
@@ -18,6 +21,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint16_t kPort = 53;
+constexpr std::uint16_t kTwin = 32821;
 
 core::IpAddress gateway() {
   const auto text = must_run({"docker", "network", "inspect", "--format",
@@ -30,21 +34,56 @@ core::IpAddress gateway() {
 /// One UDP port, asked from this machine, which is behind it as well.
 class UdpUnit {
  public:
-  UdpUnit() : address_(World::get().new_address()), backend_(gateway(), "a") {}
+  explicit UdpUnit(std::string unit = "dns", const core::Cidr& address = World::get().new_address())
+      : unit_(std::move(unit)), address_(address), backend_(gateway(), "a") {}
 
+  const core::Cidr& address() const { return address_; }
   core::Listener& listener() { return listener_; }
   void set_affinity(core::Affinity affinity) { affinity_ = affinity; }
+  /// Another port, with the same behind it; 0: none.
+  void set_other_port(std::uint16_t port) { other_port_ = port; }
+  /// Another listener, at an address that is not ours: Envoy refuses it, and takes the rest.
+  void set_impossible(bool impossible) { impossible_ = impossible; }
 
   void apply(Channel& channel) {
+    send(channel);
+    REQUIRE(channel.expect<Applied>().id == id_);
+  }
+  void apply_in_vain(Channel& channel) {
+    send(channel);
+    REQUIRE(channel.expect<proxy::Rejected>().id == id_);
+  }
+  void release(Channel& channel) {
+    channel.send(proxy::Release{.id = ++id_, .unit = unit_});
+    REQUIRE(channel.expect<Applied>().id == id_);
+  }
+
+  bool answers(std::uint16_t port = kPort) const {
+    return testing::ask_udp({address_.address, port}, "x", 1s) == "a x";
+  }
+  bool is_silent() const { return testing::ask_udp({address_.address, kPort}, "x", 300ms).empty(); }
+
+ private:
+  void send(Channel& channel) {
     core::ProxyConfig config;
-    config.unit = "dns";
-    listener_.name = "dns/UDP";
-    listener_.backend = "dns/UDP";
+    config.unit = unit_;
+    listener_.name = unit_ + "/UDP";
+    listener_.backend = unit_ + "/UDP";
     listener_.address = address_.address;
     listener_.port = kPort;
     listener_.protocol = core::Protocol::Udp;
     config.listeners = {listener_};
-    config.backends = {{.name = "dns/UDP",
+    if (other_port_ != 0) {
+      config.listeners.push_back(listener_);
+      config.listeners.back().name = unit_ + "/UDP/other";
+      config.listeners.back().port = other_port_;
+    }
+    if (impossible_) {
+      config.listeners.push_back(listener_);
+      config.listeners.back().name = unit_ + "/UDP/impossible";
+      config.listeners.back().address = *core::IpAddress::parse("203.0.113.1");
+    }
+    config.backends = {{.name = listener_.backend,
                         .protocol = core::Protocol::Udp,
                         .affinity = affinity_,
                         .targets = {backend_.target()}}};
@@ -53,7 +92,7 @@ class UdpUnit {
     message.id = ++id_;
     auto& unit = message.unit;
     unit.unit = config.unit;
-    unit.owner = "kind/default/dns";
+    unit.owner = "kind/default/" + unit_;
     unit.revision = "r" + std::to_string(id_);
     unit.addresses = {address_};
     for (auto& r : rendered.listeners) unit.listeners.push_back({r.name, r.body});
@@ -62,19 +101,62 @@ class UdpUnit {
     for (auto& r : rendered.endpoints) unit.assignments.push_back({r.cluster, r.file, r.body});
     unit.gates = std::move(rendered.gates);
     channel.send(message);
-    REQUIRE(channel.expect<Applied>().id == id_);
   }
 
-  bool answers() const { return testing::ask_udp({address_.address, kPort}, "x", 1s) == "a x"; }
-  bool is_silent() const { return testing::ask_udp({address_.address, kPort}, "x", 300ms).empty(); }
-
- private:
+  std::string unit_;
   core::Cidr address_;
   testing::Backend backend_;
   core::Listener listener_;
   core::Affinity affinity_ = core::Affinity::None;
+  std::uint16_t other_port_ = 0;
+  bool impossible_ = false;
   std::uint64_t id_ = 0;
 };
+
+/// Sends without pause to a port that nobody may reach, and counts the answers, from wherever.
+class Intruder {
+ public:
+  explicit Intruder(const core::Target& to)
+      : socket_(testing::bound(SOCK_DGRAM, {gateway(), 0})),
+        to_(testing::SocketName(to)),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  /// Those until now; the last have time to come.
+  int answers() {
+    thread_.request_stop();
+    thread_.join();
+    return answers_;
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    for (int i = 0; i < 200'000 && !stop.stop_requested(); ++i) {
+      ::sendto(socket_.fd(), "intruder", 8, 0, to_.get(), to_.size());
+      take(std::chrono::microseconds(200));
+    }
+    take(300ms);
+  }
+  void take(std::chrono::microseconds limit) {
+    pollfd wanted{socket_.fd(), POLLIN, 0};
+    const timespec patience{0, std::chrono::nanoseconds(limit).count()};
+    char byte = 0;
+    while (::ppoll(&wanted, 1, &patience, nullptr) == 1 &&
+           ::recv(socket_.fd(), &byte, 1, MSG_DONTWAIT) >= 0)
+      ++answers_;
+  }
+
+  testing::Socket socket_;
+  testing::SocketName to_;
+  int answers_ = 0;
+  std::jthread thread_;
+};
+
+// Envoy keeps the socket of a listener that it was told to close until drained; it is what it was
+// told that counts.
+bool is_open(const Proxy& proxy, const std::string& listener) {
+  const auto file = run({"docker", "cp", proxy.name() + ":/var/lib/kindlb/xds/lds.json", "-"});
+  REQUIRE(file.text.find("dns/UDP") != std::string::npos);
+  return file.text.find(listener) != std::string::npos;
+}
 
 /// Filters nothing but what nf_tables are set with.
 class NoFilter {
@@ -148,13 +230,7 @@ TEST_CASE("the listener behind a diversion stays for its last answers, then goes
   const Proxy proxy;
   UdpUnit unit;
   auto channel = ready_channel(proxy);
-  // Envoy keeps the socket of a listener that it was told to close until drained; it is what it was
-  // told that counts.
-  const auto twin_is_open = [&] {
-    const auto file = run({"docker", "cp", proxy.name() + ":/var/lib/kindlb/xds/lds.json", "-"});
-    REQUIRE(file.text.find("dns/UDP") != std::string::npos);
-    return file.text.find("dns/UDP~sticky") != std::string::npos;
-  };
+  const auto twin_is_open = [&] { return is_open(proxy, "dns/UDP~sticky"); };
   unit.apply(*channel);
   CHECK_FALSE(twin_is_open());
   unit.set_affinity(core::Affinity::ClientIp);
@@ -178,4 +254,72 @@ TEST_CASE("the listener behind a diversion stays for its last answers, then goes
   unit.apply(*channel);
   CHECK_FALSE(wait_until([&] { return !twin_is_open(); }, 4s));
   for (int i = 0; i < 20; ++i) CHECK(unit.answers());
+}
+
+TEST_CASE("nobody reaches a listener behind a diversion but through it, at no moment") {
+  const Proxy proxy;
+  UdpUnit unit;
+  auto channel = ready_channel(proxy);
+  unit.apply(*channel);
+  Intruder intruder({unit.address().address, kTwin});
+  for (int i = 0; i < 5; ++i) {
+    unit.set_affinity(core::Affinity::ClientIp);
+    unit.apply(*channel);
+    unit.set_affinity(core::Affinity::None);
+    unit.apply(*channel);
+    // Until it has gone: what comes next makes it anew.
+    CHECK(wait_until([&] { return !is_open(proxy, "dns/UDP~sticky"); }, 20s));
+  }
+  CHECK(intruder.answers() == 0);
+}
+
+TEST_CASE("what Envoy refuses in part is guarded until it is closed") {
+  const Proxy proxy;
+  UdpUnit unit;
+  auto channel = ready_channel(proxy);
+  unit.apply(*channel);
+  unit.listener().restricted = true;
+  unit.set_impossible(true);
+  for (std::uint16_t port = 5353; port < 5358; ++port) {
+    Intruder intruder({unit.address().address, port});
+    unit.set_other_port(port);
+    unit.apply_in_vain(*channel);
+    CHECK(wait_until([&] { return !is_open(proxy, "dns/UDP/other"); }, 20s));
+    CHECK(intruder.answers() == 0);
+  }
+  // What is served is what was before.
+  CHECK(wait_until([&] { return unit.answers(); }, 20s));
+}
+
+TEST_CASE("the port behind a diversion can become one of the Service's own, and back") {
+  const Proxy proxy;
+  UdpUnit unit;
+  auto channel = ready_channel(proxy);
+  unit.set_affinity(core::Affinity::ClientIp);
+  unit.apply(*channel);
+  for (int i = 0; i < 3; ++i) {
+    unit.set_other_port(kTwin);
+    unit.apply(*channel);
+    CHECK(unit.answers());
+    CHECK(unit.answers(kTwin));
+    unit.set_other_port(0);
+    unit.apply(*channel);
+    CHECK(unit.answers());
+    CHECK_FALSE(unit.answers(kTwin));
+  }
+}
+
+TEST_CASE("an address is free for another unit although a diversion there has just ended") {
+  const Proxy proxy;
+  UdpUnit unit;
+  auto channel = ready_channel(proxy);
+  unit.set_affinity(core::Affinity::ClientIp);
+  unit.apply(*channel);
+  unit.set_affinity(core::Affinity::None);
+  unit.apply(*channel);
+  unit.release(*channel);
+  UdpUnit next("next", unit.address());
+  next.set_affinity(core::Affinity::ClientIp);
+  next.apply(*channel);
+  CHECK(next.answers());
 }

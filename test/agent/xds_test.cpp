@@ -55,6 +55,26 @@ TEST_CASE("files hold every unit's resources in the order of their names") {
   CHECK(changed_files(other) == files);
 }
 
+TEST_CASE("where a listener for UDP binds") {
+  const auto listener = [](const std::string& socket) {
+    return R"({"address":{"socket_address":)" + socket + "}}";
+  };
+  const auto place =
+      udp_place_of(listener(R"({"protocol":"UDP","address":"10.0.0.1","port_value":53})"));
+  REQUIRE(place);
+  CHECK(place->text() == "10.0.0.1:53");
+  for (const auto& other :
+       {listener(R"({"address":"10.0.0.1","port_value":53})"), listener("[]"), listener("7"),
+        listener(R"({"protocol":"UDP","address":"x","port_value":53})"),
+        listener(R"({"protocol":"UDP","address":7,"port_value":53})"),
+        listener(R"({"protocol":"UDP","address":"10.0.0.1","port_value":"53"})"),
+        listener(R"({"protocol":"UDP","address":"10.0.0.1"})"), std::string("{}"),
+        std::string("[]"), std::string(R"({"address":null})"), std::string("{")}) {
+    CAPTURE(other);
+    CHECK_FALSE(udp_place_of(other));
+  }
+}
+
 TEST_CASE("only what changes is written again") {
   auto unit = a_unit("u1");
   XdsHistory history;

@@ -74,6 +74,12 @@ class Agent {
     Loop::TimerId deadline = 0;
   };
 
+  /// A diversion that ends, and what is behind it: answers still come from there.
+  struct Leaving {
+    core::Gate gate;
+    XdsContent behind;
+  };
+
   // Messages (agent.cpp)
   void greet(ClientId client);
   void receive(ClientId client, std::string_view line);
@@ -128,9 +134,16 @@ class Agent {
   // UDP behind gates (agent_gates.cpp)
   proxy::Unit turned_over(proxy::Unit unit) const;
   nftables::Rules packet_rules() const;
+  void guard_stored();
+  bool is_leaving(const core::Gate& gate) const;
   void keep_diverted(const Job& next);
   void end_diversions(const proxy::Unit& former, const proxy::Unit& next);
   void leave();
+  void close(core::Gate gate);
+  void close(const proxy::Unit& refused);
+  void make_way(const proxy::Unit& unit);
+  void forget_closed();
+  void forget_closed(const proxy::Unit& released);
   void forget_diverted();
   XdsContent with_leaving(XdsContent content) const;
 
@@ -151,8 +164,11 @@ class Agent {
   std::map<std::string, Held> held_;
   std::map<std::uint64_t, Job> jobs_;  ///< in order of arrival
   std::optional<Transaction> transaction_;
-  XdsContent leaving_;  ///< behind diversions that end: answers still come from there
-  std::vector<core::Gate> former_gates_;  ///< those diversions
+  std::vector<Leaving> leaving_;
+  /// Refused or taken away, but Envoy may still have listeners there: guarded until it says. What
+  /// was behind diversions stays shut: Envoy keeps a closed socket for the next listener at that
+  /// port, with all that has come in.
+  std::vector<core::Gate> closing_;
   Loop::TimerId leave_ = 0;
   std::uint64_t last_job_ = 0;
   std::size_t unchecked_ = 0;  ///< stored units whose addresses are still being looked for

@@ -10,8 +10,9 @@ namespace kindlb::agent::nftables {
 
 struct Rules {
   std::vector<core::Gate> gates;
-  /// Those whose diversion has ended while its listener may still have answers to give.
-  std::vector<core::Gate> former;
+  /// Those whose diverting is not in force while its listener may be open: it is not there yet, or
+  /// has answers to give. Nobody reaches it, and what it sends comes from `at`.
+  std::vector<core::Gate> idle;
 
   bool operator==(const Rules&) const = default;
 };

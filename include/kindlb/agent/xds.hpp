@@ -31,6 +31,9 @@ struct XdsContent {
 /// Adds the unit's resources. False if one of the names belongs to another unit; `clash` names it.
 bool add_unit(XdsContent& content, const proxy::Unit& unit, std::string& clash);
 
+/// Where a listener for UDP binds: Envoy refuses one whose place another has. None: not for UDP.
+std::optional<core::Target> udp_place_of(const std::string& listener_body);
+
 /// Why the unit cannot be handed to Envoy, whatever else is there; empty if it can. Bodies must be
 /// JSON objects, since they become part of one file with those of other units.
 std::string invalid_reason(const proxy::Unit& unit);
