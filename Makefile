@@ -1,15 +1,15 @@
 # The façade: each target is a line or two that calls a script, so that a laptop and CI run the same.
 # Variables: ARGS (flags for `make run` and `make cleanup`), JOBS (compilers at a time), KINDLB_ENVOY_IMAGE,
 # KUBEBUILDER_ASSETS, DOCKER_HOST; of the cluster targets NAME (kind), FAMILY (ipv4, dual, ipv6), WORKERS (2), PROXY
-# (iptables, nftables).
+# (iptables, nftables), and of e2e PARTS, FOCUS and PROCS.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-export JOBS NAME FAMILY WORKERS PROXY
+export JOBS NAME FAMILY WORKERS PROXY FOCUS PROCS ARGS
 
 .PHONY: check help setup build run version cleanup test test-unit test-asan test-tsan bench lint fmt coverage clean \
-  cluster cluster-delete
+  cluster cluster-delete e2e e2e-dual e2e-nftables
 
 ##@ Use it
 
@@ -50,6 +50,15 @@ cluster: ## Make a real kind cluster (NAME=kind FAMILY=ipv4 WORKERS=2 PROXY=ipta
 
 cluster-delete: ## Remove it (NAME=kind)
 	@scripts/cluster/delete.sh "$(NAME)"
+
+e2e: build ## Kubernetes' own LoadBalancer tests, and ours, against kindlb on such a cluster; prints a table
+	@scripts/e2e.sh $(PARTS)
+
+e2e-dual: ## The same on a dual-stack cluster
+	@$(MAKE) e2e NAME=dual FAMILY=dual PARTS="$(or $(PARTS),official services)"
+
+e2e-nftables: ## The same where kube-proxy uses nftables
+	@$(MAKE) e2e NAME=nftables PROXY=nftables PARTS="$(or $(PARTS),official services)"
 
 bench: ## Run the benchmarks
 	@scripts/bench.sh $(ARGS)

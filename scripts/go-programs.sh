@@ -114,7 +114,7 @@ linker_flags() {
 compile() { # compile PROGRAM DIRECTORY
   # containerd's snapshotters that kind never uses; nobody else knows these tags
   local command=(build -tags 'no_aufs no_zfs no_btrfs no_devmapper')
-  [[ $1 != *.test ]] || command=(test -c)
+  [[ $1 != *.test ]] || command=(test -c -vet=off)
   [[ -z ${JOBS:-} ]] || command+=(-p "$JOBS")
   (cd "$2" && "$go" "${command[@]}" -ldflags "$(linker_flags)" -o "$work/$1" "$package") >"$work/log" 2>&1 || {
     grep -v ' downloading ' "$work/log" | tail -n 15 >&2

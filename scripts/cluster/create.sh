@@ -6,6 +6,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly READY_TIMEOUT=300s
+# What kubelet, containerd, systemd and the control plane take; without, they fail now and again, and say nothing clear.
+readonly INOTIFY_OF_CONTROL_PLANE=30 INOTIFY_OF_WORKER=15
 
 name=${1:-kind} family=${2:-ipv4} workers=${3:-2} proxy=${4:-iptables}
 [[ $name =~ ^[a-z0-9][a-z0-9.-]*$ ]] || die "'$name' cannot be a cluster's name: use a-z, 0-9, '.' and '-'"
@@ -40,15 +42,26 @@ run_kind() { # run_kind ARGUMENT...
   fi
 }
 
+check_inotify() {
+  local limit used needed=$((INOTIFY_OF_CONTROL_PLANE + INOTIFY_OF_WORKER * workers))
+  limit=$(</proc/sys/fs/inotify/max_user_instances)
+  used=$(as_root find /proc/[0-9]*/fd -uid 0 -lname anon_inode:inotify 2>/dev/null | wc -l) || true
+  ((used + needed <= limit)) ||
+    die "root has $used of $limit inotify instances, and these nodes need $needed: delete another cluster, or" \
+      "'sysctl fs.inotify.max_user_instances=512'"
+}
+
 create() {
   local image log
+  check_inotify
   "$HERE/runtime.sh" on
   image=$("$HERE/node-image.sh" --print)
-  log=$(run_kind create cluster --name "$name" --image "$image" --config "$configuration" --kubeconfig "$kubeconfig" 2>&1) || {
+  config >"$unfinished"
+  log=$(run_kind create cluster --name "$name" --image "$image" --config "$unfinished" --kubeconfig "$kubeconfig" 2>&1) || {
     tail -n 30 <<<"$log" >&2
-    rm -f "$configuration"
     die "kind could not make the cluster: see above"
   }
+  mv "$unfinished" "$configuration"
 }
 
 # kind waits for the control plane only.
@@ -59,16 +72,25 @@ wait_until_ready() {
     die "the pods of $name did not get ready: see 'kubectl -n kube-system get pods'"
 }
 
+exists() { grep -qxF -- "$name" <<<"$("$kind" get clusters --quiet)"; }
+
+reuse() {
+  # A cluster made by other means is none of our business; ours must be what was asked for.
+  [[ ! -f $configuration ]] || config | cmp -s - "$configuration" ||
+    die "there is a cluster $name of another kind: choose another NAME, or 'make cluster-delete NAME=$name' first"
+  "$kind" export kubeconfig --quiet --name "$name" --kubeconfig "$kubeconfig"
+  say "using the cluster $name that is there"
+}
+
 make_or_reuse() {
   mkdir -p "$CLUSTERS"
-  if grep -qxF -- "$name" <<<"$("$kind" get clusters --quiet)"; then
-    # A cluster made by other means is none of our business, unless it is other than what was asked for.
-    [[ ! -f $configuration ]] || config | cmp -s - "$configuration" ||
-      die "there is a cluster $name of another kind: choose another NAME, or 'make cluster-delete NAME=$name' first"
-    "$kind" export kubeconfig --quiet --name "$name" --kubeconfig "$kubeconfig"
-    say "using the cluster $name that is there"
+  if exists && [[ -f $unfinished ]]; then
+    timed "removing what an interrupted run left of $name" "$kind" delete cluster --quiet --name "$name" --kubeconfig "$kubeconfig"
+  fi
+  if exists; then
+    reuse
   else
-    config >"$configuration"
+    rm -f "$configuration"
     timed "making the cluster $name ($family, $proxy, $workers workers)" create
   fi
 }
@@ -77,7 +99,7 @@ make_or_reuse() {
 build_programs kubectl
 kind=$(kind_program)
 kubectl=$(program_path kubectl)
-configuration=$CLUSTERS/$name.yaml
+configuration=$CLUSTERS/$name.yaml unfinished=$CLUSTERS/$name.unfinished
 kubeconfig=$(kubeconfig_of "$name")
 export KUBECONFIG=$kubeconfig
 with_lock clusters make_or_reuse

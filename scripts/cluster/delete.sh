@@ -10,7 +10,7 @@ remove() {
   local kubeconfig
   kubeconfig=$(kubeconfig_of "$name")
   "$kind" delete cluster --quiet --name "$name" --kubeconfig "$kubeconfig"
-  rm -f "$kubeconfig" "$CLUSTERS/$name.yaml"
+  rm -f "$kubeconfig" "$CLUSTERS/$name".{yaml,unfinished}
   [[ -n $("$kind" get clusters --quiet) ]] || "$HERE/runtime.sh" off
 }
 

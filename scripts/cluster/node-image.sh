@@ -21,7 +21,12 @@ case ${1:-} in
 esac
 
 # Another recipe is another image: the tag tells.
-recipe() { cat "$HERE"/node-image.sh "$HERE"/node/* "$ROOT"/scripts/go-programs.sh | sha256sum | cut -c 1-12; }
+recipe() {
+  {
+    cat "$HERE"/node-image.sh "$HERE"/node/*
+    grep '_VERSION=' "$ROOT/scripts/go-programs.sh"
+  } | sha256sum | cut -c 1-12
+}
 
 debootstrap() { # debootstrap PACKAGE...: a root file system, as a tar archive
   local packages

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# e2e.sh [PART...]: end-to-end tests of kindlb on a real kind cluster, and a table with every test. Parts: official, the
+# tests of Kubernetes for LoadBalancers, all of them; services, what those lack; clusters, several at once. Logs of what
+# failed are kept. By environment: NAME, FAMILY, WORKERS and PROXY of the cluster (see cluster/create.sh; one that is
+# there is used, and left there), ARGS, flags for kindlb, and of the official tests FOCUS, a regular expression of names,
+# and PROCS, how many run at a time.
+# shellcheck source=scripts/cluster/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cluster/lib.sh"
+
+readonly PARTS=(official services clusters)
+readonly TIMEOUT=75m # the tests of rolling updates take some 10 minutes each, whatever the provider
+readonly START_SECONDS=60
+readonly STOP_SECONDS=60
+
+name=${NAME:-kind}
+out=$ROOT/build/e2e/$name
+
+# stop_kindlb: SIGTERM, and SIGKILL if it does not follow.
+stop_kindlb() {
+  local i
+  kill "$kindlb" 2>/dev/null || return 0
+  for ((i = 0; i < STOP_SECONDS * 5; i++)); do
+    kill -0 "$kindlb" 2>/dev/null || return 0
+    sleep 0.2
+  done
+  say "kindlb does not stop (process $kindlb): killing it"
+  kill -KILL "$kindlb"
+}
+
+start_kindlb() { # sets kindlb
+  local arguments i
+  read -ra arguments <<<"${ARGS:-}"
+  "$ROOT/bin/kindlb" run --on-exit delete --log-level debug "${arguments[@]}" >"$out/kindlb.log" 2>&1 &
+  kindlb=$!
+  trap stop_kindlb EXIT
+  for ((i = 0; i < START_SECONDS * 5; i++)); do
+    kill -0 "$kindlb" 2>/dev/null || break
+    ! grep -q 'in charge of' "$out/kindlb.log" || return 0
+    sleep 0.2
+  done
+  tail -n 15 "$out/kindlb.log" >&2
+  die "kindlb does not serve the cluster $name: see $out/kindlb.log"
+}
+
+# Of the provider the tests are told nothing: what they know of it, they read from the cluster.
+run_official_tests() {
+  "$(program_path ginkgo)" run --procs "${PROCS:-4}" --focus "${FOCUS:-\[sig-network\] LoadBalancers}" --timeout "$TIMEOUT" \
+    --no-color --silence-skips --json-report report.json --output-dir "$out" "$(program_path e2e.test)" -- \
+    --kubeconfig "$(kubeconfig_of "$name")" --provider skeleton --num-nodes "${WORKERS:-2}" --report-dir "$out" \
+    --disable-log-dump >"$out/official.log" 2>&1
+}
+
+table() { jq --raw-output --from-file "$ROOT/scripts/e2e-table.jq" "$out/report.json"; }
+
+# A file for each test that failed: all that it said.
+keep_logs() {
+  local test
+  mkdir -p "$out/failed"
+  jq --compact-output '.[].SpecReports[] | select(.State | IN("passed", "skipped", "pending") | not)' "$out/report.json" |
+    while read -r test; do
+      jq --raw-output '(.Failure | .Message, .Location.FullStackTrace), .CapturedGinkgoWriterOutput' <<<"$test" \
+        >"$out/failed/$(jq --raw-output '.LeafNodeText' <<<"$test" | tr -cs '[:alnum:]\n' -).log"
+    done
+}
+
+part_official() {
+  local status=0
+  require_packages jq
+  say "what the tests say meanwhile: tail -f $out/official.log"
+  run_official_tests || status=$?
+  [[ -s $out/report.json ]] || die "the tests did not even start: see $out/official.log"
+  table
+  # A test that lost requests is one that failed, even if it was content with fewer.
+  ((status == 0)) && ! table | grep -q 'lost [1-9]' && return
+  keep_logs
+  return 1
+}
+
+part_services() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/services.sh"; }
+part_clusters() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/clusters.sh"; }
+
+run_part() { # run_part PART
+  local status=0 started=$SECONDS
+  say "=== $1"
+  # Not `part || ...`: that would switch off errexit inside the part.
+  set +e
+  (
+    set -e
+    "part_$1"
+  )
+  status=$?
+  set -e
+  say "$1: $( ((status)) && echo FAILED || echo ok) in $(duration $((SECONDS - started)))"
+  ((status == 0)) || failed+=("$1")
+}
+
+parts=("$@")
+((${#parts[@]})) || parts=("${PARTS[@]}")
+for part in "${parts[@]}"; do
+  declare -F "part_$part" >/dev/null || die "unknown part '$part': use ${PARTS[*]}"
+done
+"$HERE/create.sh" "$name" "${FAMILY:-}" "${WORKERS:-}" "${PROXY:-}" >/dev/null
+"$ROOT/scripts/setup-envoy.sh"
+[[ " ${parts[*]} " != *' official '* ]] || build_programs ginkgo e2e.test
+rm -rf "$out"
+mkdir -p "$out"
+start_kindlb
+failed=()
+for part in "${parts[@]}"; do run_part "$part"; done
+((${#failed[@]} == 0)) || die "failed: ${failed[*]}; see $out"
