@@ -98,16 +98,16 @@ EOF
 run_one() {
   local status=0 started=$SECONDS
   namespace=e2e-${1//_/-}
-  command "$KUBECTL" create namespace "$namespace" >/dev/null
   # Not `test || ...`: that would switch off errexit inside the test.
   set +e
   (
     set -e
+    command "$KUBECTL" create namespace "$namespace" >/dev/null
     "$1"
   ) >"$log" 2>&1
   status=$?
   set -e
-  command "$KUBECTL" delete namespace "$namespace" --wait=false >/dev/null
+  command "$KUBECTL" delete namespace "$namespace" --ignore-not-found --wait=false >/dev/null || true
   case $status in
     0) result=passed ;;
     "$SKIPPED") result=skipped ;;
