@@ -42,6 +42,20 @@ bool is_terminating(const Json& object) {
   return find(object, {"metadata", "deletionTimestamp"}) != nullptr;
 }
 
+/// Kinds for which the real server takes an update of what is not there for a creation.
+bool may_begin_by_update(const Resource& resource) {
+  return &resource == &services() || resource.plural == "leases" || resource.plural == "events";
+}
+
+void default_slice(Json& slice) {
+  if (slice.contains("endpoints"))
+    for (auto& endpoint : slice["endpoints"])
+      if (!endpoint.contains("conditions")) endpoint["conditions"] = Json::object();
+  if (slice.contains("ports"))
+    for (auto& port : slice["ports"])
+      if (!port.contains("protocol")) port["protocol"] = "TCP";
+}
+
 bool is_held(const Json& object) {
   return !list_at(object, {"metadata", "finalizers"}).empty();
 }
@@ -102,6 +116,7 @@ void Api::book(const Resource& resource, const Json* before, Json& object,
     drop_disabled_fields(object, before, gates_);
     default_service(object, gates_);
   }
+  if (&resource == &endpoint_slices()) default_slice(object);
   record_update(before, object, resource, writer_of(options));
 }
 
@@ -208,13 +223,19 @@ Outcome<Written> Api::update(const Resource& resource, const ObjectKey& key, con
   if (name != key.name)
     return bad_request(fmt::format(
         "the name of the object ({}) does not match the name on the URL ({})", name, key.name));
-  return write(
+  bool created_now = false;
+  auto result = write(
       resource, key, options,
       [&](const ObjectPtr& current) -> Outcome<Edit> {
-        if (current == nullptr) return not_found(resource, key.name);
-        return updated(resource, *current, *object, options, false);
+        if (current != nullptr) return updated(resource, *current, *object, options, false);
+        if (!may_begin_by_update(resource) || !options.subresource.empty())
+          return not_found(resource, key.name);
+        created_now = true;
+        return created(resource, key.ns, *object, options, false);
       },
       out);
+  if (result) result->created = created_now;
+  return result;
 }
 
 Outcome<Written> Api::patch(const Resource& resource, const ObjectKey& key, PatchType type,

@@ -30,17 +30,25 @@ Json kubernetes_service(const core::Cidr& range) {
 std::optional<Refusal> check_preconditions(const Resource& resource, const Json& object,
                                            const DeleteOptions& options) {
   const auto name = text_at(object, {"metadata", "name"});
-  const auto mismatch = [&](const char* what, const std::string& wanted, const std::string& found) {
-    return conflict(resource, name,
-                    fmt::format("Precondition failed: {} in precondition: {}, {} in object meta: "
-                                "{}",
-                                what, wanted, what, found));
+  const auto mismatch = [&](const char* what, const std::string& wanted, const std::string& found,
+                            const char* guess) {
+    // Here the real server names the kind where it names the resource elsewhere.
+    return Refusal{
+        .code = 409,
+        .reason = "Conflict",
+        .message = fmt::format("Operation cannot be fulfilled on {} \"{}\": the {} in the "
+                               "precondition ({}) does not match the {} in record ({}). "
+                               "The object might have been {}",
+                               resource.kind, name, what, wanted, what, found, guess),
+        .kind = resource.kind,
+        .name = name};
   };
   const auto uid = text_at(object, {"metadata", "uid"});
-  if (!options.uid.empty() && options.uid != uid) return mismatch("UID", options.uid, uid);
+  if (!options.uid.empty() && options.uid != uid)
+    return mismatch("UID", options.uid, uid, "deleted and then recreated");
   const auto version = text_at(object, {"metadata", "resourceVersion"});
   if (!options.resource_version.empty() && options.resource_version != version)
-    return mismatch("ResourceVersion", options.resource_version, version);
+    return mismatch("ResourceVersion", options.resource_version, version, "modified");
   return std::nullopt;
 }
 }  // namespace

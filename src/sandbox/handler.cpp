@@ -171,9 +171,14 @@ Answer Handler::list(const Call& call, const Target& target) {
   if (!fields) return refused(fields.refusal());
   const auto window = PageRequest::parse(call.parameter("limit"), call.parameter("continue"));
   if (!window) return refused(window.refusal());
+  const auto version = call.parameter("resourceVersion");
+  if (!version.empty() && !parse_revision(version))
+    return refused(bad_request(
+        fmt::format("invalid resource version: resourceVersion: Invalid value: \"{0}\": "
+                    "strconv.ParseUint: parsing \"{0}\": invalid syntax",
+                    version)));
   auto at = window->revision;
-  if (call.parameter("resourceVersionMatch") == "Exact")
-    at = parse_revision(call.parameter("resourceVersion"));
+  if (call.parameter("resourceVersionMatch") == "Exact") at = parse_revision(version);
   const auto listing = at ? api_.store().list_at(resource, target.ns, *at)
                           : std::optional(api_.store().list(resource, target.ns));
   if (!listing)

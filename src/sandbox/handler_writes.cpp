@@ -161,7 +161,8 @@ Answer Handler::remove_collection(const Call& call, const Target& target) {
   listing.accept.clear();
   auto answer = list(listing, target);
   if (answer.code != 200) return answer;
-  for (const auto& object : list_at(parse_bounded(answer.body), {"items"})) {
+  const auto listed = parse_bounded(answer.body);
+  for (const auto& object : list_at(listed, {"items"})) {
     const auto gone = api_.remove(*target.resource, key_of(object), *options);
     // Somebody else was faster, or holds it: neither keeps the others.
     if (!gone && gone.refusal().code != 404) return refused(gone.refusal());

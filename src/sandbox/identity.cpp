@@ -162,7 +162,11 @@ std::optional<Refusal> keep_metadata(Json& object, const Json& current, const Re
   }
   object["apiVersion"] = resource.api_version();
   object["kind"] = resource.kind;
-  if (has_generation(resource) && spec_changed(object, current))
+  // A slice's labels say whose it is, and count.
+  const bool relabelled =
+      &resource == &endpoint_slices() &&
+      map_at(object, {"metadata", "labels"}) != map_at(current, {"metadata", "labels"});
+  if (has_generation(resource) && (relabelled || spec_changed(object, current)))
     meta["generation"] = number_at(current, {"metadata", "generation"}) + 1;
   return std::nullopt;
 }

@@ -34,6 +34,18 @@ std::string token_of(Revision revision, const ObjectKey& key) {
   return to_hex(dump(Json::array({revision, key.ns, key.name})));
 }
 
+void cut(std::string& text, const std::string& part) {
+  if (const auto at = text.find(part); at != std::string::npos) text.erase(at, part.size());
+}
+
+/// The list says it for all. Top-level keys come before those of the same name further down, except
+/// for kinds of others, which are not ours.
+std::string without_type(std::string text, const Resource& resource) {
+  cut(text, "\"apiVersion\":\"" + resource.api_version() + "\",");
+  cut(text, "\"kind\":\"" + resource.kind + "\",");
+  return text;
+}
+
 Json metadata_of(const Page& page) {
   Json meta{{"resourceVersion", std::to_string(page.revision)}};
   if (!page.token.empty()) meta["continue"] = page.token;
@@ -45,16 +57,18 @@ Json metadata_of(const Page& page) {
 Outcome<PageRequest> PageRequest::parse(const std::string& limit, const std::string& token) {
   PageRequest out;
   if (!limit.empty()) {
-    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), out.limit);
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), number);
     if (error != std::errc() || end != limit.data() + limit.size())
       return bad_request("limit: invalid value \"" + limit + "\"");
+    if (number > 0) out.limit = static_cast<std::size_t>(number);
   }
   if (token.empty()) return out;
   const auto text = from_hex(token);
   const auto json = text ? parse_bounded(*text) : Json();
   if (!json.is_array() || json.size() != 3 || !json[0].is_number_unsigned() ||
       !json[1].is_string() || !json[2].is_string())
-    return bad_request("continue key is not valid");
+    return bad_request("invalid continue token: continue key is not valid");
   out.revision = json[0].get<Revision>();
   out.after = {json[1].get<std::string>(), json[2].get<std::string>()};
   return out;
@@ -84,7 +98,7 @@ std::string page_text(const Page& page, const Resource& resource) {
   bool first = true;
   for (const auto& object : page.objects) {
     if (!first) out += ',';
-    out += object->text;
+    out += without_type(object->text, resource);
     first = false;
   }
   return out + "]}\n";

@@ -25,7 +25,8 @@ Refusal about(int code, const char* reason, const Resource& resource, const std:
 Json causes_of(const Refusal& refusal) {
   Json out = Json::array();
   for (const auto& cause : refusal.causes) {
-    Json entry{{"reason", cause.reason}, {"message", cause.message}};
+    Json entry{{"message", cause.message}};
+    if (!cause.reason.empty()) entry["reason"] = cause.reason;
     if (!cause.field.empty()) entry["field"] = cause.field;
     out.push_back(std::move(entry));
   }
@@ -120,10 +121,11 @@ Refusal too_many(std::string message, int retry_after) {
           .retry_after = retry_after};
 }
 
-Refusal internal(std::string message) {
+Refusal internal(const std::string& message) {
   return {.code = 500,
           .reason = "InternalError",
-          .message = "Internal error occurred: " + std::move(message)};
+          .message = "Internal error occurred: " + message,
+          .causes = {{"", message, ""}}};
 }
 
 }  // namespace kindlb::sandbox

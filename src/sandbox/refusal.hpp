@@ -47,7 +47,7 @@ Refusal invalid(const Resource& resource, const std::string& name, std::vector<C
 Refusal expired(std::string message);
 Refusal method_not_allowed();
 Refusal too_many(std::string message, int retry_after);
-Refusal internal(std::string message);
+Refusal internal(const std::string& message);
 
 /// A value, or why not.
 template <typename T>

@@ -112,6 +112,9 @@ Outcome<LabelSelector::Requirement> LabelSelector::parse_one(std::string_view te
     out.key = trimmed(text.substr(0, negated ? equals - 1 : equals));
     auto value = text.substr(equals + 1);
     if (value.starts_with('=')) value.remove_prefix(1);
+    if (const auto odd = value.find_first_of("=!<>()"); odd != std::string_view::npos)
+      return bad_request(
+          fmt::format("unable to parse requirement: found '{}', expected: identifier", value[odd]));
     out.values.emplace_back(trimmed(value));
   } else {
     out.key = text;

@@ -36,6 +36,16 @@ bool is_subdomain(std::string_view text) {
   }
 }
 
+/// "010.1.2.3": some read it as octal.
+bool has_leading_zero(std::string_view text) {
+  const bool dotted = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isdigit(c) != 0 || c == '.';
+  });
+  for (std::size_t i = 0; dotted && i + 1 < text.size(); ++i)
+    if (text[i] == '0' && text[i + 1] != '.' && (i == 0 || text[i - 1] == '.')) return true;
+  return false;
+}
+
 std::string too_long(std::size_t limit) {
   return fmt::format("must be no more than {} bytes", limit);
 }
@@ -121,6 +131,7 @@ std::string why_not_port(std::int64_t port) {
 }
 
 std::string why_not_ip(const std::string& text) {
+  if (has_leading_zero(text)) return "must not have leading 0s";
   return core::IpAddress::parse(text)
              ? ""
              : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";

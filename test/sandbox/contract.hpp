@@ -23,6 +23,8 @@ struct Scenario {
 
 /// All of them; each works in a namespace of its own name, made by its first step.
 const std::vector<Scenario>& scenarios();
+/// Of contract_keps.cpp; part of scenarios().
+std::vector<Scenario> kep_scenarios();
 
 /// "STATUS BODY" of each step, without what differs from run to run.
 std::vector<std::string> play(const Scenario& scenario, http::Client& client);

@@ -205,6 +205,7 @@ const std::vector<Scenario>& scenarios() {
     for (auto&& more :
          {refusals(), status_and_finalizers(), patches(), server_side_apply(), errors()})
       all.push_back(more);
+    for (auto&& more : kep_scenarios()) all.push_back(more);
     return all;
   }();
   return kAll;

@@ -82,7 +82,8 @@ TEST_CASE("a list comes in pages of one moment") {
   CHECK(rest["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]);
   CHECK_FALSE(rest["metadata"].contains("continue"));
   CHECK(rig.call("GET", kServices, "", "", {{"continue", "nonsense"}}).code == 400);
-  CHECK(rig.call("GET", kServices, "", "", {{"limit", "-1"}}).code == 400);
+  CHECK(rig.get(kServices, {{"limit", "-1"}})["items"].size() == 4);
+  CHECK(rig.call("GET", kServices, "", "", {{"limit", "many"}}).code == 400);
 }
 
 TEST_CASE("a write against an old version is a conflict") {
@@ -123,6 +124,23 @@ TEST_CASE("a namespace ends with everything in it") {
   rig.call("PATCH", in_demo + "/a", R"({"metadata":{"finalizers":null}})",
            "application/merge-patch+json");
   CHECK(rig.call("GET", "/api/v1/namespaces/demo").code == 404);
+}
+
+TEST_CASE("a collection is deleted as far as it is selected") {
+  Rig rig;
+  for (const char* name : {"a", "b"}) rig.make(name);
+  CHECK(rig.call("DELETE", kServices, "", "", {{"fieldSelector", "metadata.name=a"}}).code == 200);
+  CHECK(rig.call("GET", std::string(kServices) + "/a").code == 404);
+  CHECK(rig.call("GET", std::string(kServices) + "/b").code == 200);
+}
+
+TEST_CASE("a Service may begin with a PUT, but not with one of its status") {
+  Rig rig;
+  const auto body = R"({"metadata":{"name":"a"},"spec":{"ports":[{"port":1}]}})";
+  CHECK(rig.call("PUT", std::string(kServices) + "/a/status", body).code == 404);
+  CHECK(rig.call("PUT", std::string(kServices) + "/a", body).code == 201);
+  CHECK(rig.call("PUT", std::string(kServices) + "/a", body).code == 200);
+  CHECK(rig.call("PUT", "/api/v1/nodes/n", R"({"metadata":{"name":"n"}})").code == 404);
 }
 
 TEST_CASE("a dry run checks everything and keeps nothing") {
