@@ -129,6 +129,37 @@ TEST_CASE("kubectl create, label, annotate, edit, patch, delete") {
   CHECK(kubectl.run({"-n", "demo", "get", "svc", "web"}).code == 1);
 }
 
+TEST_CASE("kubectl events, diff, replace, delete by label") {
+  const auto server = start();
+  const Kubectl kubectl(*server);
+  const auto web = kubectl.file("web.yaml", kWeb);
+  kubectl.must({"apply", "-f", web});
+  const auto uid = kubectl.must({"get", "svc", "web", "-o", "jsonpath={.metadata.uid}"});
+  kubectl.must({"create", "-f",
+                kubectl.file("event.yaml", R"(apiVersion: v1
+kind: Event
+metadata: {name: web.1, namespace: default}
+involvedObject: {apiVersion: v1, kind: Service, name: web, namespace: default, uid: )" +
+                                               uid + R"(}
+reason: Serving
+message: it answers
+type: Normal
+count: 1
+)")});
+  CHECK(has(kubectl.must({"events"}), "it answers"));
+  CHECK(has(kubectl.must({"events", "--for", "service/web"}), "Service/web"));
+  CHECK(has(kubectl.must({"describe", "svc", "web"}), "it answers"));
+  CHECK(kubectl.run({"diff", "-f", web}).code == 0);
+  const auto changed = kubectl.file("changed.yaml", replaced(kWeb, "port: 80,", "port: 81,"));
+  const auto difference = kubectl.run({"diff", "-f", changed});
+  CHECK(difference.code == 1);
+  CHECK(has(difference.text, "port: 81"));
+  CHECK(kubectl.must({"replace", "-f", changed}) == "service/web replaced\n");
+  CHECK(kubectl.must({"get", "svc", "web", "-o", "jsonpath={.spec.ports[0].port}"}) == "81");
+  kubectl.must({"delete", "svc", "-l", "tier=front"});
+  CHECK(kubectl.run({"get", "svc", "web"}).code == 1);
+}
+
 TEST_CASE("kubectl explain knows Services, the proposals' fields included") {
   const auto server = start();
   const Kubectl kubectl(*server);
