@@ -89,6 +89,8 @@ class Decoder {
       auto read_value = read(value, field->shape, below(path, key));
       if (!is_void(read_value, *field)) out[key] = std::move(read_value);
     }
+    for (const auto& field : type.fields)
+      if (field.always && !out.contains(field.name)) out[field.name] = "";
     return out;
   }
 

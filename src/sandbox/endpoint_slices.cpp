@@ -66,9 +66,9 @@ Json ports_of(const Json& service, const std::vector<ObjectPtr>& pods) {
   for (const auto& port : list_at(service, {"spec", "ports"})) {
     const auto number = target_of(port, pods);
     if (number == 0) continue;
-    Json entry{{"protocol", text_at(port, {"protocol"})}, {"port", number}};
-    if (const auto name = text_at(port, {"name"}); !name.empty()) entry["name"] = name;
-    out.push_back(std::move(entry));
+    out.push_back({{"name", text_at(port, {"name"})},
+                   {"protocol", text_at(port, {"protocol"})},
+                   {"port", number}});
   }
   return out;
 }

@@ -47,6 +47,7 @@ void apply_word(Field& field, const std::string& word) {
   if (word.starts_with("merge=")) shape.merge_key = word.substr(6);
   if (word.starts_with("default=")) field.fallback = word.substr(8);
   if (word == "omit-false") field.omit_false = true;
+  if (word == "always") field.always = true;
   if (word.starts_with('@')) field.number = std::stoi(word.substr(1));
   if (!word.starts_with("keys=")) return;
   shape.elements = Shape::Elements::Keyed;

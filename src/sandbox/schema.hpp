@@ -5,8 +5,8 @@
 // It is read from the texts in schema/, one line per field:
 //   kind NAME [GROUP] : what it is          (a type that is an object of its own; version v1)
 //   type NAME : what it is
-//     FIELD SHAPE[!] [atomic|set|keys=A,B] [merge[=KEY]] [default=X] [omit-false] [@N] : what it
-//     means
+//     FIELD SHAPE[!] [atomic|set|keys=A,B] [merge[=KEY]] [default=X] [omit-false] [always] [@N] :
+//     what it means
 // with SHAPE one of string, int32, int64, boolean, time, int-or-string, any, a type's name, []SHAPE
 // and map[SHAPE]; `!` marks a required field, `@N` is its number in protobuf. Built once,
 // immutable.
@@ -42,6 +42,7 @@ struct Field {
   Shape shape;
   bool required = false;
   bool omit_false = false;  ///< a boolean that is not there when it is false
+  bool always = false;      ///< a string that is there even when it is empty
   int number = 0;           ///< in protobuf; zero: not known there
   std::string fallback;     ///< the value of a key that is not given
   std::string text;
