@@ -1,3 +1,4 @@
+#include "app/sandbox_stage.hpp"
 #include "app/startup.hpp"
 #include "kindlb/app/commands.hpp"
 #include "kindlb/controller/kind_clusters.hpp"
@@ -24,8 +25,11 @@ struct Leftovers {
   std::vector<proxy::Proxy> proxies;
   std::vector<docker::Volume> volumes;
   std::vector<docker::Image> images;
+  std::vector<docker::Network> sandboxes;
 
-  bool none() const { return proxies.empty() && volumes.empty() && images.empty(); }
+  bool none() const {
+    return proxies.empty() && volumes.empty() && images.empty() && sandboxes.empty();
+  }
 };
 
 core::Result<Leftovers> find_leftovers(docker::Engine& engine) {
@@ -36,7 +40,10 @@ core::Result<Leftovers> find_leftovers(docker::Engine& engine) {
   if (!volumes.ok()) return volumes.error();
   auto images = engine.list_images(kOurs);
   if (!images.ok()) return images.error();
-  return Leftovers{std::move(*proxies), std::move(*volumes), std::move(*images)};
+  auto sandboxes = engine.list_networks({kWorkloadLabel});
+  if (!sandboxes.ok()) return sandboxes.error();
+  return Leftovers{std::move(*proxies), std::move(*volumes), std::move(*images),
+                   std::move(*sandboxes)};
 }
 
 bool agreed(const Options& options, const Leftovers& found) {
@@ -125,6 +132,7 @@ int cleanup(const Options& options) {
   const auto proxies = remove_all(found->proxies, "proxy", [&](const proxy::Proxy& one) {
     return proxy::remove_proxy(*engine, one);
   });
+  for (const auto& one : found->sandboxes) clear_sandbox(*engine, one.name);
   const auto left = engine->list_volumes(kOurs);
   remove_all(left.ok() ? *left : std::vector<docker::Volume>{}, "volume",
              [&](const docker::Volume& one) { return engine->remove_volume(one.name); });

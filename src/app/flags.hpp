@@ -31,6 +31,10 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, T& target,
 }
 
 void add_plan_flags(CLI::App& plan, PlanOptions& options);
-void add_sandbox_flags(CLI::App& sandbox, SandboxOptions& options);
+/// Of everything that starts a sandbox.
+void add_sandbox_flags(CLI::App& command, SandboxOptions& options);
+/// Of `kindlb sandbox` alone, with what can be said to one that runs.
+void add_sandbox_verbs(CLI::App& sandbox, SandboxOptions& options);
+void add_demo_flags(CLI::App& demo, DemoOptions& options);
 
 }  // namespace kindlb::app

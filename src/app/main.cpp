@@ -25,6 +25,8 @@ int main(int argc, char** argv) {
       return app::plan(options);
     case app::Command::Sandbox:
       return app::sandbox(options);
+    case app::Command::Demo:
+      return app::demo(options);
     case app::Command::Cleanup:
       return app::cleanup(options);
     case app::Command::Version:

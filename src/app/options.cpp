@@ -27,6 +27,7 @@ constexpr const char* kExamples =
     "                                        serve that one cluster\n"
     "  kindlb plan -f web.yaml --profile aws how would these Services fare, and why?\n"
     "  kindlb sandbox                        a playground without a cluster\n"
+    "  kindlb demo                           a playground that shows what there is to see\n"
     "  kindlb cleanup                        remove what kindlb made\n"
     "  kubectl wait --for=condition=LoadBalancerServing service/web\n"
     "                                        wait until a Service really answers\n"
@@ -45,6 +46,7 @@ class Definitions {
     add_run();
     add_plan();
     add_sandbox();
+    add_demo();
     app_.add_subcommand("version", "Print the version");
     add_cleanup();
     auto* completion = app_.add_subcommand("completion", "Print a shell completion script");
@@ -64,11 +66,16 @@ class Definitions {
   }
 
   Options take() {
-    static const std::map<std::string, Command> kCommands = {
-        {"run", Command::Run},         {"plan", Command::Plan},
-        {"sandbox", Command::Sandbox}, {"version", Command::Version},
-        {"cleanup", Command::Cleanup}, {"completion", Command::Completion}};
-    options_.command = kCommands.at(app_.get_subcommands().front()->get_name());
+    static const std::map<std::string, Command> kCommands = {{"run", Command::Run},
+                                                             {"plan", Command::Plan},
+                                                             {"sandbox", Command::Sandbox},
+                                                             {"demo", Command::Demo},
+                                                             {"version", Command::Version},
+                                                             {"cleanup", Command::Cleanup},
+                                                             {"completion", Command::Completion}};
+    const auto* chosen = app_.get_subcommands().front();
+    options_.command = kCommands.at(chosen->get_name());
+    if (options_.command == Command::Demo) settle_demo(*chosen);
     options_.single_cluster = !options_.kubeconfig.empty() || !options_.context.empty();
     if (!classes_.empty()) options_.policy.classes = classes_;
     for (const auto& range : ip_ranges_)
@@ -83,6 +90,10 @@ class Definitions {
     add_cluster_flags(*run);
     add_service_flags(*run);
     add_proxy_flags(*run);
+    add_choice<OnExit>(*run, "--on-exit", options_.on_exit,
+                       {{"keep", OnExit::Keep}, {"delete", OnExit::Delete}},
+                       "keep: proxies go on serving; delete: let every Service go first [keep]")
+        ->group("Proxies");
     add_common_flags(*run);
   }
 
@@ -99,9 +110,29 @@ class Definitions {
         "Try everything with Docker alone: an API server, workloads, and load balancers");
     sandbox->footer("Ctrl-C stops it and leaves nothing behind but the file of --state.");
     add_sandbox_flags(*sandbox, options_.sandbox);
+    add_sandbox_verbs(*sandbox, options_.sandbox);
     add_service_flags(*sandbox);
     add_proxy_flags(*sandbox);
     add_common_flags(*sandbox);
+  }
+
+  void add_demo() {
+    auto* demo = app_.add_subcommand(
+        "demo", "Start a sandbox, serve the examples, and show what becomes of them");
+    demo->footer(
+        "All Services share a proxy, and only errors are logged, unless told otherwise.\n"
+        "Ctrl-C stops it and leaves nothing behind but the file of --state.");
+    add_demo_flags(*demo, options_.demo);
+    add_sandbox_flags(*demo, options_.sandbox);
+    add_service_flags(*demo);
+    add_proxy_flags(*demo);
+    add_common_flags(*demo);
+  }
+
+  /// Quick and quiet, unless told otherwise.
+  void settle_demo(const CLI::App& demo) {
+    if (demo.count("--services-per-proxy") == 0) options_.services_per_proxy = 0;
+    if (demo.count("--log-level") == 0) options_.log_level = "error";
   }
 
   void add_cluster_flags(CLI::App& run) {
@@ -173,10 +204,6 @@ class Definitions {
         ->group(kGroup);
     run.add_option("--agent", options_.agent_binary,
                    "The kindlb-agent to put into proxies [beside kindlb]")
-        ->group(kGroup);
-    add_choice<OnExit>(run, "--on-exit", options_.on_exit,
-                       {{"keep", OnExit::Keep}, {"delete", OnExit::Delete}},
-                       "keep: proxies go on serving; delete: let every Service go first [keep]")
         ->group(kGroup);
   }
 
@@ -265,7 +292,9 @@ std::vector<CommandWords> command_words() {
     std::string flags;
     for (const auto* option : command->get_options())
       for (const auto& name : option->get_lnames()) flags += " --" + name;
+    for (const auto* verb : command->get_subcommands({})) flags += " " + verb->get_name();
     if (command->get_name() == "completion") flags += " bash zsh fish";
+    if (command->get_name() == "demo") flags += " conditions";
     out.push_back({command->get_name(), flags});
   }
   return out;

@@ -1,19 +1,13 @@
-#include "app/memory.hpp"
+#include "app/provider.hpp"
 #include "app/startup.hpp"
 #include "app/stop_signal.hpp"
 #include "kindlb/app/commands.hpp"
-#include "kindlb/controller/controller.hpp"
-#include "kindlb/controller/docker_proxy_host.hpp"
 #include "kindlb/kube/api.hpp"
 #include "kindlb/kube/config.hpp"
-#include "kindlb/proxy/image.hpp"
-
-#include <unistd.h>
 
 #include <spdlog/spdlog.h>
 
-#include <filesystem>
-#include <memory>
+#include <optional>
 #include <utility>
 
 namespace kindlb::app {
@@ -23,13 +17,6 @@ namespace {
 /// Ctrl-C ends kindlb within a second; letting every Service go first takes what it takes.
 constexpr std::chrono::milliseconds kPatience{800};
 constexpr std::chrono::seconds kDrainPatience{25};
-
-std::string agent_path(const Options& options) {
-  if (!options.agent_binary.empty()) return options.agent_binary;
-  std::error_code ignored;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return (self.parent_path() / "kindlb-agent").string();
-}
 
 /// The cluster named on the command line, proven to let us in.
 core::Result<controller::GivenCluster> given_cluster(const Options& options) {
@@ -61,29 +48,15 @@ int run(const Options& options) {
   auto engine = connect_engine(options);
   if (!engine) return 2;
 
-  if (options.profile != "full") spdlog::info("doing no more than profile {}", options.profile);
-  controller::Options wanted;
-  wanted.policy = options.policy;
-  wanted.fleet.warm_proxies = options.warm_proxies;
-  wanted.fleet.services_per_proxy = options.services_per_proxy;
-  wanted.delete_on_exit = drains;
-  wanted.settled = release_startup_pages;
-  std::string pool;  // the one of whoever serves every kind cluster
+  std::optional<controller::GivenCluster> only;
   if (options.single_cluster) {
     auto given = given_cluster(options);
     if (!given.ok()) return complain(given.error());
-    pool = given->name;
-    wanted.only = std::move(*given);
+    only = std::move(*given);
   }
-  const auto image = proxy::ensure_proxy_image(
-      *engine, options.envoy_image, agent_path(options),
-      [](std::string_view line) { spdlog::info("{}", line); }, stop.token());
+  const auto image = proxy_image(*engine, options, stop.token());
   if (!image.ok()) return stop.token().stop_requested() ? 0 : complain(image.error());
-
-  controller::DockerProxyHost host(*engine, *image, pool);
-  controller::Controller controller(*engine, host, std::move(wanted));
-  spdlog::info("kindlb {} is running; Ctrl-C stops it", KINDLB_VERSION);
-  controller.run(stop.token());
+  provide(*engine, *image, options, std::move(only), stop.token());
   spdlog::info(drains ? "stopped" : "stopped; the proxies go on serving");
   return 0;
 }

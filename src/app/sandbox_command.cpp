@@ -1,6 +1,5 @@
 // `kindlb sandbox scale|kill|ready|unready`: what a presenter makes happen in a running sandbox.
 
-#include "app/sandbox_stage.hpp"
 #include "app/sandbox_workloads.hpp"
 #include "app/startup.hpp"
 #include "kindlb/app/commands.hpp"
@@ -47,33 +46,23 @@ Result<void> scale(const Options& options) {
   return annotate(options, "/api/v1/namespaces/default", kReplicasAnnotation, text);
 }
 
-Result<void> kill(const Options& options, docker::Engine& engine) {
-  const auto& name = options.sandbox.argument;
-  const auto containers = engine.list_containers({std::string(kWorkloadLabel) + "=1"});
-  if (!containers) return containers.error();
-  for (const auto& one : *containers)
-    if (one.name == name) return engine.kill_container(one.id, "KILL");
-  return Error{ErrorKind::NotFound, "kill " + name, "no workload of the sandbox has that name"};
+/// On the pod that was named.
+Result<void> mark(const Options& options, const char* name, const Json& value) {
+  return annotate(options, "/api/v1/namespaces/default/pods/" + options.sandbox.argument, name,
+                  value);
 }
 
-Result<void> mark(const Options& options, bool ready) {
-  return annotate(options, "/api/v1/namespaces/default/pods/" + options.sandbox.argument,
-                  kUnreadyAnnotation, ready ? Json() : Json("true"));
+Result<void> obey(const Options& options) {
+  const auto& verb = options.sandbox.verb;
+  if (verb == "scale") return scale(options);
+  if (verb == "kill") return mark(options, kKillAnnotation, "true");
+  return mark(options, kUnreadyAnnotation, verb == "ready" ? Json() : Json("true"));
 }
 }  // namespace
 
 int sandbox_command(const Options& options) {
-  const auto& verb = options.sandbox.verb;
-  Result<void> done;
-  if (verb == "kill") {
-    const auto engine = connect_engine(options);
-    if (!engine) return 2;
-    done = kill(options, *engine);
-  } else {
-    done = verb == "scale" ? scale(options) : mark(options, verb == "ready");
-  }
-  if (!done) return complain(done.error());
-  std::printf("%s %s\n", verb.c_str(), options.sandbox.argument.c_str());
+  if (const auto done = obey(options); !done) return complain(done.error());
+  std::printf("%s %s\n", options.sandbox.verb.c_str(), options.sandbox.argument.c_str());
   return 0;
 }
 

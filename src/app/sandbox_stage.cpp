@@ -6,9 +6,14 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <atomic>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <thread>
 #include <utility>
+#include <vector>
 
 namespace kindlb::app {
 
@@ -44,56 +49,112 @@ Result<std::string> ensure_echo_image(docker::Engine& engine, const std::string&
   return reference;
 }
 
-Result<docker::Network> ensure_network(docker::Engine& engine) {
-  auto found = engine.inspect_network(kSandboxNetwork);
-  if (found || found.error().kind != ErrorKind::NotFound) return found;
-  docker::NetworkSpec spec;
-  spec.name = kSandboxNetwork;
-  spec.labels = {{kWorkloadLabel, "1"}};
-  const auto made = engine.create_network(spec);
-  if (!made) return made.error();
-  return engine.inspect_network(*made);
+core::Cidr cidr(const std::string& text) {
+  return *core::Cidr::parse(text);
 }
 
-EchoContainer echo_of(const docker::Container& container) {
+docker::Subnet subnet(const std::string& text) {
+  return {.cidr = cidr(text), .gateway = cidr(text).first().next()};
+}
+
+/// Networks to try, the best first. 203.0.113.0/24 is for documentation (RFC 5737): nobody can miss
+/// it, and examples may name addresses of it. Another sandbox may have it, and not every engine can
+/// do IPv6.
+std::vector<docker::NetworkSpec> wanted_networks(const std::string& name) {
+  core::Hasher hasher;
+  const auto digits = hasher.add(name).text();
+  const auto ipv6 = subnet("fd" + digits.substr(0, 2) + ":" + digits.substr(2, 4) + "::/64");
+  const docker::Labels labels{{kWorkloadLabel, name}};
+  return {{name, labels, {subnet("203.0.113.0/24"), ipv6}, true},
+          {name, labels, {ipv6}, true},
+          {name, labels, {subnet("203.0.113.0/24")}, false},
+          {name, labels, {}, false}};
+}
+
+Result<docker::Network> make_network(docker::Engine& engine, const std::string& name) {
+  Error last;
+  for (const auto& spec : wanted_networks(name)) {
+    const auto made = engine.create_network(spec);
+    if (made) return engine.inspect_network(*made);
+    last = made.error();
+    spdlog::debug("{}", last.text());
+    if (last.kind == ErrorKind::Conflict) break;  // there is one of that name
+  }
+  return last;
+}
+
+EchoContainer echo_of(const docker::Container& container, const std::string& network) {
   EchoContainer out{
       container.id, container.name, container.state == docker::ContainerState::Running, {}, {}};
   for (const auto& attachment : container.networks) {
-    if (attachment.network != kSandboxNetwork) continue;
+    if (attachment.network != network) continue;
     out.ipv4 = attachment.ipv4;
     out.ipv6 = attachment.ipv6;
   }
   return out;
 }
+
+std::string label_of(const std::string& name) {
+  return std::string(kWorkloadLabel) + "=" + name;
+}
+
+/// A few at a time: most of a removal is waiting, and there may be dozens.
+void together(const std::vector<std::function<void()>>& tasks) {
+  constexpr std::size_t kAtOnce = 4;
+  std::atomic<std::size_t> next{0};
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < std::min(kAtOnce, tasks.size()); ++i)
+    threads.emplace_back([&] {
+      for (auto at = next++; at < tasks.size(); at = next++) tasks[at]();
+    });
+}
+
+void remove_containers(docker::Engine& engine, const std::string& name) {
+  std::vector<std::function<void()>> tasks;
+  if (const auto proxies = proxy::list_proxies(engine))
+    for (const auto& one : *proxies)
+      if (one.network == name)
+        tasks.emplace_back([&engine, one] { (void)proxy::remove_proxy(engine, one); });
+  if (const auto containers = engine.list_containers({label_of(name)}))
+    for (const auto& one : *containers)
+      tasks.emplace_back([&engine, id = one.id] { (void)engine.remove_container(id); });
+  together(tasks);
+}
 }  // namespace
 
+std::string sandbox_name(int port) {
+  return port == kSandboxPort ? "kindlb-sandbox" : "kindlb-sandbox-" + std::to_string(port);
+}
+
 Result<std::unique_ptr<SandboxStage>> SandboxStage::make(docker::Engine& engine,
+                                                         const std::string& name,
                                                          const std::string& echo_binary,
                                                          const std::stop_token& stop) {
   auto image = ensure_echo_image(engine, echo_binary, stop);
   if (!image) return image.error();
-  auto network = ensure_network(engine);
+  auto network = make_network(engine, name);
   if (!network) return network.error();
   return std::unique_ptr<SandboxStage>(
       new SandboxStage(engine, std::move(*network), std::move(*image)));
 }
 
 SandboxStage::~SandboxStage() {
-  clear_sandbox(engine_);
+  clear_sandbox(engine_, network_.name);
 }
 
-std::string SandboxStage::node_address() const {
-  for (const auto& subnet : network_.subnets)
-    if (subnet.gateway && subnet.gateway->family() == core::IpFamily::V4)
-      return subnet.gateway->text();
-  return {};
+std::vector<std::string> SandboxStage::node_addresses() const {
+  std::vector<std::string> out;
+  for (const auto family : {core::IpFamily::V4, core::IpFamily::V6})
+    for (const auto& one : network_.subnets)
+      if (one.gateway && one.gateway->family() == family) out.push_back(one.gateway->text());
+  return out;
 }
 
 Result<std::map<std::string, EchoContainer>> SandboxStage::workloads() {
-  const auto containers = engine_.list_containers({std::string(kWorkloadLabel) + "=1"});
+  const auto containers = engine_.list_containers({label_of(network_.name)});
   if (!containers) return containers.error();
   std::map<std::string, EchoContainer> out;
-  for (const auto& container : *containers) out[container.name] = echo_of(container);
+  for (const auto& container : *containers) out[container.name] = echo_of(container, network_.name);
   return out;
 }
 
@@ -101,8 +162,8 @@ Result<void> SandboxStage::start(const std::string& name) {
   docker::ContainerSpec spec;
   spec.name = name;
   spec.image = image_;
-  spec.labels = {{kWorkloadLabel, "1"}};
-  spec.network = kSandboxNetwork;
+  spec.labels = {{kWorkloadLabel, network_.name}};
+  spec.network = network_.name;
   spec.environment = {"HOSTNAME=" + name};
   spec.capabilities_drop = {"ALL"};
   spec.read_only_root = true;
@@ -119,19 +180,25 @@ Result<void> SandboxStage::restart(const EchoContainer& one) {
   return engine_.start_container(one.id);
 }
 
+Result<void> SandboxStage::kill(const EchoContainer& one) {
+  return engine_.kill_container(one.id, "KILL");
+}
+
 Result<void> SandboxStage::remove(const EchoContainer& one) {
   return engine_.remove_container(one.id);
 }
 
-void clear_sandbox(docker::Engine& engine) {
-  if (const auto proxies = proxy::list_proxies(engine))
-    for (const auto& one : *proxies)
-      if (one.network == kSandboxNetwork) (void)proxy::remove_proxy(engine, one);
-  if (const auto containers = engine.list_containers({std::string(kWorkloadLabel) + "=1"}))
-    for (const auto& one : *containers) (void)engine.remove_container(one.id);
-  const auto gone = engine.remove_network(kSandboxNetwork);
-  if (!gone && gone.error().kind != ErrorKind::NotFound)
-    spdlog::warn("the network {} stays behind: {}", kSandboxNetwork, gone.error().text());
+void clear_sandbox(docker::Engine& engine, const std::string& name) {
+  // Something asked for before may still come into being: look again when the network is in use.
+  constexpr int kTries = 5;
+  for (int i = 0; i < kTries; ++i) {
+    remove_containers(engine, name);
+    const auto gone = engine.remove_network(name);
+    if (gone || gone.error().kind == ErrorKind::NotFound) return;
+    if (i + 1 == kTries)
+      spdlog::warn("the network {} stays behind; kindlb cleanup removes it: {}", name,
+                   gone.error().text());
+  }
 }
 
 }  // namespace kindlb::app

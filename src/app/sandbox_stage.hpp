@@ -13,8 +13,13 @@
 
 namespace kindlb::app {
 
-inline constexpr const char* kSandboxNetwork = "kindlb-sandbox";
+/// Its value is the sandbox's name; on its network and its workloads.
 inline constexpr const char* kWorkloadLabel = "kindlb.dev/sandbox-workload";
+inline constexpr int kSandboxPort = 8474;
+
+/// Two sandboxes may share an engine: the port they listen on tells their things apart, since one
+/// of them cannot have the other's. "kindlb-sandbox", "kindlb-sandbox-8475"
+std::string sandbox_name(int port);
 
 struct EchoContainer {
   std::string id;
@@ -28,18 +33,21 @@ class SandboxStage {
  public:
   /// `echo_binary`: the static program that becomes an image.
   static core::Result<std::unique_ptr<SandboxStage>> make(docker::Engine& engine,
+                                                          const std::string& name,
                                                           const std::string& echo_binary,
                                                           const std::stop_token& stop);
   ~SandboxStage();
   SandboxStage(const SandboxStage&) = delete;
   SandboxStage& operator=(const SandboxStage&) = delete;
 
-  /// Where a node of this cluster would be: the network's gateway.
-  std::string node_address() const;
+  const docker::Network& network() const { return network_; }
+  /// Where a node of this cluster would be: the network's gateway, of each family.
+  std::vector<std::string> node_addresses() const;
   /// By name.
   core::Result<std::map<std::string, EchoContainer>> workloads();
   core::Result<void> start(const std::string& name);
   core::Result<void> restart(const EchoContainer& one);
+  core::Result<void> kill(const EchoContainer& one);
   core::Result<void> remove(const EchoContainer& one);
 
  private:
@@ -51,7 +59,7 @@ class SandboxStage {
   std::string image_;
 };
 
-/// Proxies, workloads and the network of a sandbox that is no more.
-void clear_sandbox(docker::Engine& engine);
+/// Proxies, workloads and the network of a sandbox that is no more. May run twice at a time.
+void clear_sandbox(docker::Engine& engine, const std::string& name);
 
 }  // namespace kindlb::app

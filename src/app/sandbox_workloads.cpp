@@ -4,6 +4,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <random>
 #include <utility>
 
@@ -76,18 +78,19 @@ Json pod_of(const std::string& name) {
             {"containers", {{{"name", "echo"}, {"image", "kindlb-echo"}, {"ports", ports}}}}}}};
 }
 
-Json status_of(const EchoContainer& container, bool ready) {
+Json status_of(const EchoContainer& container, bool ready, int restarts) {
   const auto text = [](bool value) { return value ? "True" : "False"; };
-  Json status{{"phase", "Running"},
-              {"reason", container.running ? Json() : Json("Error")},
-              {"conditions",
-               {{{"type", "Ready"}, {"status", text(ready)}},
-                {{"type", "ContainersReady"}, {"status", text(ready)}}}},
-              {"containerStatuses", {{{"name", "echo"}, {"ready", ready}, {"restartCount", 0}}}}};
-  if (container.ipv4) {
-    status["podIP"] = container.ipv4->text();
-    status["podIPs"] = Json::array({{{"ip", container.ipv4->text()}}});
-  }
+  Json status{
+      {"phase", "Running"},
+      {"reason", container.running ? Json() : Json("Error")},
+      {"conditions",
+       {{{"type", "Ready"}, {"status", text(ready)}},
+        {{"type", "ContainersReady"}, {"status", text(ready)}}}},
+      {"containerStatuses", {{{"name", "echo"}, {"ready", ready}, {"restartCount", restarts}}}}};
+  if (!container.ipv4) return status;
+  status["podIP"] = container.ipv4->text();
+  status["podIPs"] = Json::array({{{"ip", container.ipv4->text()}}});
+  if (container.ipv6) status["podIPs"].push_back({{"ip", container.ipv6->text()}});
   return status;
 }
 
@@ -102,26 +105,28 @@ bool holds(const Json& now, Json wanted) {
 SandboxWorkloads::SandboxWorkloads(SandboxStage& stage, std::shared_ptr<http::Client> api)
     : stage_(stage), api_(std::move(api)) {}
 
-void SandboxWorkloads::start() {
+void SandboxWorkloads::start(const std::stop_token& stop) {
   register_node();
   const auto deadline = Clock::now() + kStartLimit;
-  while (!settle() && Clock::now() < deadline) std::this_thread::sleep_for(100ms);
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  while (!settle() && !stop.stop_requested() && Clock::now() < deadline)
+    std::this_thread::sleep_for(20ms);
+  thread_ = std::jthread([this](const std::stop_token& ended) { run(ended); });
 }
 
 void SandboxWorkloads::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    settle();
-    std::this_thread::sleep_for(kEvery);
-  }
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  while (!wake.wait_for(lock, stop, kEvery, [&] { return stop.stop_requested(); })) settle();
 }
 
 void SandboxWorkloads::register_node() {
+  Json addresses{{{"type", "Hostname"}, {"address", kNode}}};
+  for (const auto& address : stage_.node_addresses())
+    addresses.push_back({{"type", "InternalIP"}, {"address", address}});
   const Json node{{"metadata", {{"name", kNode}, {"labels", {{"kubernetes.io/hostname", kNode}}}}},
                   {"status",
-                   {{"addresses",
-                     {{{"type", "InternalIP"}, {"address", stage_.node_address()}},
-                      {{"type", "Hostname"}, {"address", kNode}}}},
+                   {{"addresses", addresses},
                     {"conditions", {{{"type", "Ready"}, {"status", "True"}}}},
                     {"nodeInfo", {{"kubeletVersion", "sandbox"}}}}}};
   if (get(*api_, std::string("/api/v1/nodes/") + kNode).is_object())
@@ -130,12 +135,27 @@ void SandboxWorkloads::register_node() {
     write(*api_, "POST", "/api/v1/nodes", node);
 }
 
-void SandboxWorkloads::show(const EchoContainer& container, const std::string& pod_json) {
+void SandboxWorkloads::attend(const EchoContainer& container, const std::string& pod_json) {
   const auto pod = Json::parse(pod_json, nullptr, false);
+  const auto path = std::string(kPods) + "/" + container.name;
+  if (annotation(pod, kKillAnnotation) == "true") {
+    (void)stage_.kill(container);
+    patch(*api_, path, {{"metadata", {{"annotations", {{kKillAnnotation, nullptr}}}}}});
+  }
   const bool ready = container.running && annotation(pod, kUnreadyAnnotation) != "true";
-  const auto status = status_of(container, ready);
+  const auto status = status_of(container, ready, restarts_[container.name]);
   if (!holds(pod.value("status", Json::object()), status))
-    patch(*api_, std::string(kPods) + "/" + container.name + "/status", {{"status", status}});
+    patch(*api_, path + "/status", {{"status", status}});
+  revive(container);
+}
+
+void SandboxWorkloads::revive(const EchoContainer& container) {
+  if (container.running) {
+    died_.erase(container.name);
+  } else if (Clock::now() - died_.try_emplace(container.name, Clock::now()).first->second >
+             kDeadFor) {
+    if (stage_.restart(container)) ++restarts_[container.name];
+  }
 }
 
 bool SandboxWorkloads::settle() {
@@ -153,12 +173,7 @@ bool SandboxWorkloads::settle() {
       settled = false;
       continue;
     }
-    show(container, pod->second.dump());
-    if (container.running) {
-      died_.erase(name);
-    } else if (Clock::now() - died_.try_emplace(name, Clock::now()).first->second > kDeadFor) {
-      (void)stage_.restart(container);
-    }
+    attend(container, pod->second.dump());
   }
   const auto wanted = static_cast<std::size_t>(replicas(*api_));
   for (auto pod = pods.rbegin(); pod != pods.rend() && pods.size() > wanted;) {

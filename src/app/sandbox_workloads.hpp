@@ -3,6 +3,7 @@
 // a real cluster, for one workload. The wish lives in the API, so kubectl can change it as well:
 //   namespace default, annotation kindlb.dev/echo-replicas: how many
 //   pod, annotation kindlb.dev/unready: "true" takes it out of its Services
+//   pod, annotation kindlb.dev/kill: "true" kills its container, once
 //   deleting a pod: another one takes its place
 // A container that died is shown as not ready for a moment and then started again.
 
@@ -17,6 +18,7 @@ namespace kindlb::app {
 
 inline constexpr const char* kReplicasAnnotation = "kindlb.dev/echo-replicas";
 inline constexpr const char* kUnreadyAnnotation = "kindlb.dev/unready";
+inline constexpr const char* kKillAnnotation = "kindlb.dev/kill";
 inline constexpr int kDefaultReplicas = 2;
 inline constexpr int kMaxReplicas = 50;
 
@@ -24,7 +26,7 @@ class SandboxWorkloads {
  public:
   SandboxWorkloads(SandboxStage& stage, std::shared_ptr<http::Client> api);
   /// Registers the node and waits until the pods run, for a while.
-  void start();
+  void start(const std::stop_token& stop);
   void stop() { thread_ = {}; }
 
  private:
@@ -32,11 +34,14 @@ class SandboxWorkloads {
   /// True when everything is as it should be.
   bool settle();
   void register_node();
-  void show(const EchoContainer& container, const std::string& annotations_json);
+  /// What the API says about a pod becomes true of its container, and the other way round.
+  void attend(const EchoContainer& container, const std::string& pod_json);
+  void revive(const EchoContainer& container);
 
   SandboxStage& stage_;
   std::shared_ptr<http::Client> api_;
   std::map<std::string, std::chrono::steady_clock::time_point> died_;
+  std::map<std::string, int> restarts_;
   std::jthread thread_;
 };
 

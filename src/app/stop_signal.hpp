@@ -1,8 +1,11 @@
 #pragma once
 // Ctrl-C and SIGTERM as a stop_token. Made before any other thread, so that all inherit the mask.
 // A second signal ends the process at once: everything kindlb does may be cut off at any point.
+// A terminal that is closed counts as Ctrl-C, unless that is to be ignored (nohup).
 
 #include <chrono>
+#include <functional>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -18,8 +21,16 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
 
   std::stop_token token() const { return source_.get_token(); }
+  void wait() const;
+  /// To be done before the process is ended by a second signal or for want of patience, on a thread
+  /// of its own. An empty one takes it back.
+  void at_last(std::function<void()> rites);
 
  private:
+  void end(int code);
+
+  std::mutex mutex_;
+  std::function<void()> last_rites_;
   std::stop_source source_;
   std::jthread waiter_;
 };

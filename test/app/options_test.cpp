@@ -15,7 +15,7 @@ using namespace kindlb;
 using app::Options;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"run", "plan", "sandbox", "version", "cleanup", "completion"};
+const Words kCommands = {"run", "plan", "sandbox", "demo", "version", "cleanup", "completion"};
 const Words kRunFlags = {"--kubeconfig",
                          "--context",
                          "--network",
@@ -37,6 +37,10 @@ const Words kRunFlags = {"--kubeconfig",
 const Words kPlanFlags = {
     "--filename", "--cluster",  "--output",   "--exit-code",     "--profile",
     "--strict",   "--datapath", "--ip-range", "--require-class", "--load-balancer-class"};
+
+const Words kSandboxFlags = {"--listen", "--kubeconfig-out", "--feature-gates", "--service-range",
+                             "--tls",    "--state",          "--echo"};
+const Words kDemoFlags = {"--script", "--pause", "--once"};
 
 Options parsed(const Words& words) {
   const auto result = app::parse(words);
@@ -199,6 +203,23 @@ TEST_CASE("each flag lands where it belongs") {
          return o.sandbox.verb == "scale" && o.sandbox.argument == "3" &&
                 o.sandbox.listen == "127.0.0.1:1";
        }},
+      {"demo",
+       {"demo"},
+       [](const auto& o) {
+         return o.command == app::Command::Demo && o.demo.script.empty() && !o.demo.once &&
+                o.services_per_proxy == 0 && o.log_level == "error";
+       }},
+      {"demo with a proxy each",
+       {"demo", "--services-per-proxy", "1", "--log-level", "info", "--once"},
+       [](const auto& o) {
+         return o.services_per_proxy == 1 && o.log_level == "info" && o.demo.once;
+       }},
+      {"demo as a story",
+       {"demo", "--script", "conditions", "--pause", "3", "--listen", "127.0.0.1:1"},
+       [](const auto& o) {
+         return o.demo.script == "conditions" && o.demo.pause == 3 &&
+                o.sandbox.listen == "127.0.0.1:1";
+       }},
       {"cleanup",
        {"cleanup"},
        [](const auto& o) { return o.command == app::Command::Cleanup && !o.assume_yes; }},
@@ -247,6 +268,10 @@ TEST_CASE("a mistake is told in one line that names it, with exit code 2") {
       {"a profile that is not there", {"--profile", "./nowhere.yaml"}, "nowhere.yaml"},
       {"nothing to plan", {"plan"}, "-f"},
       {"unknown output", {"plan", "-f", "a", "-o", "xml"}, "xml"},
+      {"no such story", {"demo", "--script", "romance"}, "romance"},
+      {"a pause between nothing", {"demo", "--pause", "3"}, "--script"},
+      {"a demo with proxies that stay", {"demo", "--on-exit", "keep"}, "--on-exit"},
+      {"a sandbox verb without its pod", {"sandbox", "kill"}, "pod"},
       {"a flag of another command", {"version", "--strict"}, "--strict"},
   };
   for (const auto& c : cases) {
@@ -278,6 +303,15 @@ TEST_CASE("help names everything there is") {
   CHECK(plan.exit_code == 0);
   for (const auto& flag : kPlanFlags) CHECK_MESSAGE(holds(plan.text, flag), flag);
   CHECK(holds(plan.text, "Examples:"));
+  const auto sandbox = app::parse({"sandbox", "--help"});
+  const auto demo = app::parse({"demo", "--help"});
+  for (const auto& flag : kSandboxFlags) {
+    CHECK_MESSAGE(holds(sandbox.text, flag), flag);
+    CHECK_MESSAGE(holds(demo.text, flag), flag);
+  }
+  for (const auto& flag : kDemoFlags) CHECK_MESSAGE(holds(demo.text, flag), flag);
+  for (const char* verb : {"scale", "kill", "ready", "unready", "--api-only"})
+    CHECK_MESSAGE(holds(sandbox.text, verb), verb);
   const auto cleanup = app::parse({"cleanup", "--help"});
   CHECK(holds(cleanup.text, "--yes"));
   CHECK(holds(cleanup.text, "--docker-host"));
@@ -290,6 +324,10 @@ TEST_CASE("completion knows every command and every flag") {
       for (const auto& command : kCommands) CHECK_MESSAGE(holds(script, command), command);
       for (const auto& flag : kRunFlags) CHECK_MESSAGE(holds(script, flag), flag);
       for (const auto& flag : kPlanFlags) CHECK_MESSAGE(holds(script, flag), flag);
+      for (const auto& flag : kSandboxFlags) CHECK_MESSAGE(holds(script, flag), flag);
+      for (const auto& flag : kDemoFlags) CHECK_MESSAGE(holds(script, flag), flag);
+      for (const char* verb : {"scale", "kill", "unready", "conditions"})
+        CHECK_MESSAGE(holds(script, verb), verb);
     }
   }
 }

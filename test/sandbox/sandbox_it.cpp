@@ -72,7 +72,7 @@ class Playground {
   int verb(const std::vector<std::string>& words) const {
     std::vector<std::string> command{KINDLB_PROGRAM, "sandbox"};
     command.insert(command.end(), words.begin(), words.end());
-    if (words[0] != "kill") command.insert(command.end(), {"--listen", listen});
+    command.insert(command.end(), {"--listen", listen});
     return run(std::move(command));
   }
   std::string ready_pods() const {
@@ -113,8 +113,10 @@ spec:
 
 TEST_CASE("a Service is served in the sandbox, and nothing stays behind") {
   testing::DockerRig rig;
+  std::string name;
   {
     Playground sandbox;
+    name = "kindlb-sandbox-" + sandbox.listen.substr(sandbox.listen.find(':') + 1);
     REQUIRE_MESSAGE(
         until([&] { return fs::exists(sandbox.config()) || !sandbox.program->running(); }),
         read(sandbox.folder / "log"));
@@ -153,6 +155,7 @@ TEST_CASE("a Service is served in the sandbox, and nothing stays behind") {
     CHECK_MESSAGE(sandbox.program->wait(40s) == 0, read(sandbox.folder / "log"));
     CHECK_FALSE(fs::exists(sandbox.config()));
   }
-  CHECK(rig.engine().inspect_network("kindlb-sandbox").error().kind == core::ErrorKind::NotFound);
-  CHECK(testing::must(rig.engine().list_containers({"kindlb.dev/sandbox-workload"})).empty());
+  CHECK(rig.engine().inspect_network(name).error().kind == core::ErrorKind::NotFound);
+  CHECK(
+      testing::must(rig.engine().list_containers({"kindlb.dev/sandbox-workload=" + name})).empty());
 }

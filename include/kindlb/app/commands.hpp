@@ -14,4 +14,7 @@ int sandbox(const Options& options);
 /// scale, kill, ready and unready, in a sandbox that runs elsewhere.
 int sandbox_command(const Options& options);
 
+/// A sandbox that shows itself.
+int demo(const Options& options);
+
 }  // namespace kindlb::app

@@ -9,7 +9,7 @@
 
 namespace kindlb::app {
 
-enum class Command { Run, Plan, Sandbox, Version, Cleanup, Completion };
+enum class Command { Run, Plan, Sandbox, Demo, Version, Cleanup, Completion };
 enum class LogFormat { Human, Json };
 enum class OnExit { Keep, Delete };
 
@@ -23,7 +23,7 @@ struct PlanOptions {
   bool exit_code = false;  ///< 1 when a Service would be degraded, refused or would not work
 };
 
-/// Of `kindlb sandbox` alone.
+/// Of `kindlb sandbox`, and of what starts one.
 struct SandboxOptions {
   std::string listen = "127.0.0.1:8474";
   std::string kubeconfig_out = "kindlb-sandbox.kubeconfig";
@@ -35,6 +35,13 @@ struct SandboxOptions {
   bool tls = false;
   std::string verb;  ///< scale, kill, ready, unready; empty: run the sandbox
   std::string argument;
+};
+
+/// Of `kindlb demo` alone.
+struct DemoOptions {
+  std::string script;        ///< "conditions"; empty: show the examples
+  std::optional<int> pause;  ///< seconds between steps; nothing: Enter on a terminal, else none
+  bool once = false;         ///< do not stay
 };
 
 struct Options {
@@ -64,6 +71,7 @@ struct Options {
 
   PlanOptions plan;
   SandboxOptions sandbox;
+  DemoOptions demo;
 
   bool assume_yes = false;  ///< cleanup
   std::string shell;        ///< completion
