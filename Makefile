@@ -1,5 +1,5 @@
 # The façade: each target is a line or two that calls a script, so that a laptop and CI run the same.
-# Variables: ARGS (flags for `make run` and `make cleanup`), JOBS (compilers at a time), KINDLB_ENVOY_IMAGE,
+# Variables: ARGS (flags for `make run`, `make demo` and `make cleanup`), JOBS (compilers at a time), KINDLB_ENVOY_IMAGE,
 # KUBEBUILDER_ASSETS, DOCKER_HOST; of the cluster targets NAME (kind), FAMILY (ipv4, dual, ipv6), WORKERS (2), PROXY
 # (iptables, nftables), and of e2e PARTS, FOCUS and PROCS.
 
@@ -8,17 +8,23 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 export JOBS NAME FAMILY WORKERS PROXY FOCUS PROCS ARGS
 
-.PHONY: check help setup build run version cleanup test test-unit test-asan test-tsan bench lint fmt coverage clean \
-  cluster cluster-delete e2e e2e-dual e2e-nftables
+PROGRAMS := kindlb kindlb-agent kindlb-echo
+
+.PHONY: check help setup build run demo version cleanup test test-unit test-asan test-tsan bench lint fmt coverage \
+  clean cluster cluster-delete e2e e2e-dual e2e-nftables
 
 ##@ Use it
 
-run: build ## Set everything up, build, and serve the kind clusters of this machine (ARGS="--help" lists the flags)
+run: build ## Set everything up, build, and serve the kind clusters of this machine, or a sandbox if there is none
 	@scripts/setup-docker.sh && scripts/setup-envoy.sh
-	@bin/kindlb run $(ARGS)
+	@scripts/run.sh $(ARGS)
 
-build: ## Build the release: bin/kindlb and bin/kindlb-agent
-	@scripts/setup-packages.sh && scripts/build.sh release kindlb kindlb-agent
+demo: build ## Set everything up, build, and show every example in a sandbox (ARGS="--script conditions": as a story)
+	@scripts/setup-docker.sh && scripts/setup-envoy.sh
+	@bin/kindlb demo $(ARGS)
+
+build: ## Build the release: kindlb, kindlb-agent and kindlb-echo in bin/
+	@scripts/setup-packages.sh && scripts/build.sh release $(PROGRAMS)
 
 version: build ## Say which version was built
 	@bin/kindlb version
