@@ -6,6 +6,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
+# Some systems (WSL) have the machine's name there: it counts on make's command line only.
+ifeq ($(origin NAME),environment)
+NAME :=
+endif
 export JOBS NAME FAMILY WORKERS PROXY FOCUS PROCS ARGS
 
 PROGRAMS := kindlb kindlb-agent kindlb-echo
