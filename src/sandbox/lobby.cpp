@@ -134,8 +134,9 @@ bool Lobby::hear(Seats::iterator seat) {
   auto& guest = seat->second;
   if (guest.leaving) {
     guest.ignored += moved.bytes;
-    if (guest.ignored > kMostIgnored) remove(seat);
-    return guest.ignored <= kMostIgnored;
+    if (guest.ignored <= kMostIgnored) return true;
+    remove(seat);
+    return false;
   }
   guest.guest.input.append(chunk.data(), moved.bytes);
   bytes_ += moved.bytes;

@@ -111,7 +111,6 @@ TEST_CASE("watches beyond the limit are refused, and leave room for others") {
 TEST_CASE("the port speaks TLS to those who do, and plainly to the others") {
   sandbox::ServerOptions options;
   options.tls = true;
-  options.header_timeout = 500ms;
   const auto server = start(options);
   const auto access = kube::parse_kubeconfig(server->kubeconfig(), "", "");
   REQUIRE(access.ok());
@@ -139,13 +138,16 @@ TEST_CASE("the port speaks TLS to those who do, and plainly to the others") {
     stranger.tls.ca_pem.clear();
     CHECK_FALSE((*http::make_client(stranger))->send({.target = kServices}).ok());
   }
-  SUBCASE("a handshake that goes nowhere") {
-    BareClient client(server->port());
-    client.say("\x16\x03\x01\x02");
-    client.say(std::string(600, 'x'));
-    client.hear();
-    CHECK(client.over());
-  }
+}
+
+TEST_CASE("a handshake that goes nowhere is given up") {
+  sandbox::ServerOptions options;
+  options.header_timeout = 200ms;
+  const auto server = start(options);
+  BareClient client(server->port());
+  client.say("\x16\x03\x01\x02");
+  client.hear();
+  CHECK(client.over());
 }
 
 TEST_CASE("an address that is taken is an error, not a crash") {
