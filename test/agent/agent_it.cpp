@@ -183,7 +183,7 @@ TEST_CASE("probes tell refused from unreachable") {
                   {"one of two", {{one.address(), 8081}, {one.address(), 8080}}},
                   {"nobody", {{World::get().new_address().address, 80}}},
                   {"none", {}}};
-  apply.probe_timeout = milliseconds(400);
+  apply.probe_timeout = milliseconds(2000);
   channel->send(apply);
   const auto probes = channel->expect<Applied>().probes;
   REQUIRE(probes.size() == 4);

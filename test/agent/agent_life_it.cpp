@@ -116,8 +116,10 @@ TEST_CASE("Envoy has no privilege, and a stop is quick and says goodbye") {
   std::ifstream file("/proc/" + std::to_string(proxy.envoy_pid()) + "/status");
   std::stringstream status;
   status << file.rdbuf();
-  CHECK(status.str().find("Uid:\t20101\t20101\t20101\t20101") != std::string::npos);
-  CHECK(status.str().find("Gid:\t20101\t20101\t20101\t20101") != std::string::npos);
+  const auto uid = Proxy::envoy_uid();
+  const auto four_times = uid + "\t" + uid + "\t" + uid + "\t" + uid;
+  CHECK(status.str().find("Uid:\t" + four_times) != std::string::npos);
+  CHECK(status.str().find("Gid:\t" + four_times) != std::string::npos);
   CHECK(status.str().find("Groups:\t \n") != std::string::npos);
   CHECK(status.str().find("CapEff:\t0000000000000000") != std::string::npos);
   CHECK(status.str().find("CapPrm:\t0000000000000000") != std::string::npos);

@@ -207,8 +207,12 @@ Proxy::Proxy(const std::string& security)
                  "--cap-add=KILL", "--security-opt=" + security,
                  "--sysctl=net.ipv4.ip_unprivileged_port_start=0",
                  "--sysctl=net.ipv6.conf.all.ndisc_notify=1", "--volume=/var/lib/kindlb",
-                 "--env=KINDLB_ENVOY_UID=20101"},
+                 "--env=KINDLB_ENVOY_UID=" + envoy_uid()},
                 {}, "proxy") {}
+
+std::string Proxy::envoy_uid() {
+  return std::to_string(20'000 + ::getpid() % 10'000);
+}
 
 pid_t Proxy::envoy_pid() const {
   const auto text = run({"docker", "top", name(), "-eo", "pid,comm"}).text;

@@ -83,6 +83,8 @@ class Proxy : public Container {
   /// `security`: a value for docker's --security-opt.
   explicit Proxy(const std::string& security = "no-new-privileges");
   pid_t envoy_pid() const;  ///< on the host; 0 if there is none
+  /// Of this run: what a killed one left behind must not use up the uid's share of the kernel.
+  static std::string envoy_uid();
 };
 
 /// One `kindlb-agent connect`.
