@@ -91,8 +91,6 @@ Result<void> Playground::start_provider() {
   auto image = std::async(std::launch::async,
                           [this] { return proxy_image(*engine_, options_, stop_.token()); });
   if (const auto made = make_stage(); !made) return made;
-  workloads_ = std::make_unique<SandboxWorkloads>(*stage_, client_);
-  workloads_->start(stop_.token());
   auto made = image.get();
   if (!made) return made.error();
   provider_ = std::jthread([this, image = *made](const std::stop_token& stop) {
@@ -100,6 +98,9 @@ Result<void> Playground::start_provider() {
     controller::GivenCluster cluster{name_ + "@sandbox", name_, client_};
     provide(*engine_, image, options_, std::move(cluster), stop);
   });
+  // Meanwhile the first proxy is being made.
+  workloads_ = std::make_unique<SandboxWorkloads>(*stage_, client_);
+  workloads_->start(stop_.token());
   return {};
 }
 

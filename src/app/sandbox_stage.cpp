@@ -98,7 +98,7 @@ std::string label_of(const std::string& name) {
   return std::string(kWorkloadLabel) + "=" + name;
 }
 
-/// A few at a time: most of a removal is waiting, and there may be dozens.
+/// A few at a time: most of it is waiting for the engine, and there may be dozens.
 void together(const std::vector<std::function<void()>>& tasks) {
   constexpr std::size_t kAtOnce = 4;
   std::atomic<std::size_t> next{0};
@@ -174,6 +174,12 @@ Result<void> SandboxStage::start(const std::string& name) {
   const auto started = engine_.start_container(*made);
   if (!started) (void)engine_.remove_container(*made);
   return started;
+}
+
+void SandboxStage::start_all(const std::vector<std::string>& names) {
+  std::vector<std::function<void()>> tasks;
+  for (const auto& name : names) tasks.emplace_back([this, name] { (void)start(name); });
+  together(tasks);
 }
 
 Result<void> SandboxStage::restart(const EchoContainer& one) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace kindlb::app {
 
@@ -46,6 +47,8 @@ class SandboxStage {
   /// By name.
   core::Result<std::map<std::string, EchoContainer>> workloads();
   core::Result<void> start(const std::string& name);
+  /// A few at a time; what fails is not there the next time one looks.
+  void start_all(const std::vector<std::string>& names);
   core::Result<void> restart(const EchoContainer& one);
   core::Result<void> kill(const EchoContainer& one);
   core::Result<void> remove(const EchoContainer& one);

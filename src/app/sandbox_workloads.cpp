@@ -182,16 +182,15 @@ bool SandboxWorkloads::settle() {
     pod = pods.rbegin();
     settled = false;
   }
-  for (const auto& [name, pod] : pods) {
-    if (containers->count(name) != 0) continue;
-    (void)stage_.start(name);
-    settled = false;
-  }
+  std::vector<std::string> missing;
+  for (const auto& [name, pod] : pods)
+    if (containers->count(name) == 0) missing.push_back(name);
+  stage_.start_all(missing);
   for (auto have = pods.size(); have < wanted; ++have) {
     write(*api_, "POST", kPods, pod_of(new_name()));
     settled = false;
   }
-  return settled;
+  return settled && missing.empty();
 }
 
 }  // namespace kindlb::app
