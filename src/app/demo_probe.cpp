@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace kindlb::app {
 
@@ -101,23 +103,33 @@ Probe ask_tcp(const core::IpAddress& address, std::uint16_t port) {
   return out;
 }
 
-Probe ask_udp(const core::IpAddress& address, std::uint16_t port, const Line& line) {
+Probe ask_udp(const core::IpAddress& address, std::uint16_t port) {
   Probe out{.question = "echo " + std::string(kWord) + " | nc -u -w1 " + address.text() + " " +
                         std::to_string(port),
             .answer = {}};
-  const auto answer = line.ask(kWord);
+  const auto answer = Line(address, port).ask(kWord);
   out.good = answer == kWord;
   out.answer = out.good ? answer : "no answer";
   return out;
 }
 
+/// The network is young: the kernel takes up to two seconds to find out that nobody else has this
+/// machine's IPv6 address there, and does not call from it before.
+bool becomes_reachable(const core::IpAddress& address, const docker::Network& network) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!leads_there(Line(address, 1), network)) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return true;
+}
+
 Probe ask(const core::IpAddress& address, const core::PortStatus& port,
           const docker::Network& network) {
-  const Line line(address, port.port);
-  if (!leads_there(line, network))
+  if (!becomes_reachable(address, network))
     return {"reach " + address.text(), "this machine has no way into the docker network"};
   return port.protocol == core::Protocol::Tcp ? ask_tcp(address, port.port)
-                                              : ask_udp(address, port.port, line);
+                                              : ask_udp(address, port.port);
 }
 }  // namespace
 
