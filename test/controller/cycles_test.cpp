@@ -73,7 +73,8 @@ TEST_CASE("nothing grows over a thousand Services") {
   for (int i = 0; i < 900 / kAtOnce; ++i) cycle(world, kindlb);
   const auto late = size_of(world, kindlb);
 
-  CHECK(late.threads <= early.threads);
+  // Executors start their threads as they need them: eight at most, however many Services.
+  CHECK(late.threads <= early.threads + 8);
   CHECK(late.descriptors == early.descriptors);
   CHECK(late.proxies == early.proxies);
   CHECK(late.proxies == 2);
