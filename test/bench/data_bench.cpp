@@ -3,6 +3,7 @@
 
 #include "bench/process.hpp"
 #include "bench/rates.hpp"
+#include "bench/run.hpp"
 #include "bench/stage.hpp"
 #include "bench/static_envoy.hpp"
 #include "bench/witness.hpp"
@@ -217,6 +218,8 @@ class Benchmark {
   core::IpAddress address_;
 };
 
+}  // namespace
+
 int run(int argc, char** argv) {
   Settings settings;
   int seconds_per_round = 2;
@@ -235,14 +238,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
 }  // namespace kindlb::bench
-
-int main(int argc, char** argv) {
-  try {
-    return kindlb::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "data_bench: {}\n", error.what());
-    return 1;
-  }
-}

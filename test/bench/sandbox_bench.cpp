@@ -2,6 +2,7 @@
 // all of them; how late they hear, and whether the server's memory stays where it was.
 
 #include "bench/process.hpp"
+#include "bench/run.hpp"
 #include "kindlb/http/client.hpp"
 
 #include <unistd.h>
@@ -270,9 +271,12 @@ class Benchmark {
   std::unique_ptr<Process> server_;
 };
 
+}  // namespace
+
 int run(int argc, char** argv) {
   Settings settings;
   CLI::App app("How the embedded API server fares; see the top of sandbox_bench.cpp");
+  app.allow_extras();  // flags of the other benchmarks
   app.add_option("--services", settings.services, "Services to hold");
   app.add_option("--rate", settings.rate, "Updates per second");
   app.add_option("--watchers", settings.watchers, "Watches that follow");
@@ -282,15 +286,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
 }  // namespace kindlb::bench
-
-int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  try {
-    return kindlb::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sandbox_bench: {}\n", error.what());
-    return 1;
-  }
-}

@@ -2,6 +2,7 @@
 // burst; kindlb's memory; and what a restart costs. Ratios are of figures taken in the same run.
 
 #include "bench/process.hpp"
+#include "bench/run.hpp"
 #include "bench/stage.hpp"
 #include "bench/witness.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -226,6 +227,8 @@ class Benchmark {
   std::string log_;
 };
 
+}  // namespace
+
 int run(int argc, char** argv) {
   Settings settings;
   CLI::App app("How fast Services are served; see the top of serve_bench.cpp");
@@ -247,14 +250,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
 }  // namespace kindlb::bench
-
-int main(int argc, char** argv) {
-  try {
-    return kindlb::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "serve_bench: {}\n", error.what());
-    return 1;
-  }
-}

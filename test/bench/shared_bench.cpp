@@ -3,6 +3,7 @@
 // with each other.
 
 #include "bench/process.hpp"
+#include "bench/run.hpp"
 #include "bench/stage.hpp"
 #include "bench/witness.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -269,6 +270,8 @@ class Benchmark {
   std::vector<std::string> addresses_;
 };
 
+}  // namespace
+
 int run(int argc, char** argv) {
   Settings settings;
   CLI::App app("How shared proxies fare; see the top of shared_bench.cpp");
@@ -284,15 +287,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
 }  // namespace kindlb::bench
-
-int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  try {
-    return kindlb::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "shared_bench: {}\n", error.what());
-    return 1;
-  }
-}
