@@ -9,18 +9,6 @@ namespace {
 using Kind = Shape::Kind;
 using Elements = Shape::Elements;
 
-const Shape& any_shape() {
-  static const Shape kAny;
-  return kAny;
-}
-
-const Shape& shape_below(const Shape& shape, const std::string& key) {
-  if (shape.kind == Kind::Map) return *shape.element;
-  if (shape.kind != Kind::Struct) return any_shape();
-  const auto* field = shape.type->field(key);
-  return field == nullptr ? any_shape() : field->shape;
-}
-
 /// What `live` has stays where it was; what only `config` has comes behind it.
 Json merge_list(const Json& live, const Json& config, const Shape& shape) {
   Json out = live;

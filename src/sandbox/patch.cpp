@@ -10,26 +10,12 @@
 namespace kindlb::sandbox {
 
 namespace {
-using Kind = Shape::Kind;
-
 constexpr std::size_t kMaxOperations = 10'000;
 /// What "copy" may add: each could double the object.
 constexpr std::size_t kMaxCopied = std::size_t{3} << 20U;
 constexpr const char* kDirective = "$patch";
 constexpr std::string_view kOrder = "$setElementOrder/";
 constexpr std::string_view kDelete = "$deleteFromPrimitiveList/";
-
-const Shape& any_shape() {
-  static const Shape kAny;
-  return kAny;
-}
-
-const Shape& shape_below(const Shape& shape, const std::string& key) {
-  if (shape.kind == Kind::Map) return *shape.element;
-  if (shape.kind != Kind::Struct) return any_shape();
-  const auto* field = shape.type->field(key);
-  return field == nullptr ? any_shape() : field->shape;
-}
 
 Json merge_object(const Json& target, const Json& patch, const Shape& shape);
 
@@ -162,7 +148,7 @@ void delete_values(Json& out, const std::string& key, const Json& values) {
   if (list == out.end() || !list->is_array() || !values.is_array()) return;
   std::set<std::string> gone;
   for (const auto& value : values) gone.insert(dump(value));
-  delete_elements(*list, gone, any_shape());
+  delete_elements(*list, gone, Shape());
 }
 
 Json merge_object(const Json& target, const Json& patch, const Shape& shape) {

@@ -137,4 +137,12 @@ Shape Schema::root(const std::string& kind) const {
   return shape;
 }
 
+const Shape& shape_below(const Shape& shape, const std::string& key) {
+  static const Shape kAny;
+  if (shape.kind == Shape::Kind::Map) return *shape.element;
+  if (shape.kind != Shape::Kind::Struct) return kAny;
+  const auto* field = shape.type->field(key);
+  return field == nullptr ? kAny : field->shape;
+}
+
 }  // namespace kindlb::sandbox

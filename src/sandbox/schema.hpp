@@ -77,4 +77,7 @@ class Schema {
   std::map<std::string, Type, std::less<>> types_;
 };
 
+/// Of what `key` names in an object of that shape; Any where nothing is said of it.
+const Shape& shape_below(const Shape& shape, const std::string& key);
+
 }  // namespace kindlb::sandbox

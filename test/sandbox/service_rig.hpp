@@ -68,4 +68,12 @@ inline std::string why(const Outcome<Json>& outcome) {
   return outcome ? "accepted" : outcome.refusal().message;
 }
 
+/// Refused with that reason, and nothing stays allocated.
+inline void check_invalid(const char* spec, const std::string& reason) {
+  ServiceRig rig;
+  CHECK(why(rig.create(load_balancer(spec))) == "Service \"web\" is invalid: " + reason);
+  CHECK(rig.ips() == 0);
+  CHECK(rig.ports() == 0);
+}
+
 }  // namespace kindlb::test
