@@ -275,6 +275,7 @@ class Benchmark {
 int run(int argc, char** argv) {
   Settings settings;
   CLI::App app("How shared proxies fare; see the top of shared_bench.cpp");
+  app.allow_extras();  // flags of the other benchmarks
   app.add_option("--burst", settings.burst, "Services created at once");
   app.add_option("--updates", settings.updates, "Changes measured at each point of the curve");
   app.add_option("--curve", settings.curve, "Numbers of Services, growing")->delimiter(',');
