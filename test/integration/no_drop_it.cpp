@@ -10,6 +10,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <chrono>
+#include <thread>
+#include <utility>
+
 namespace {
 
 using namespace kindlb;
@@ -63,6 +67,18 @@ class UnderLoad {
   std::optional<UdpStream> stream;
 };
 
+/// Until nobody was answered for a fifth of a second.
+void await_pause(Load& load) {
+  constexpr std::chrono::milliseconds kPause{200};
+  std::size_t before = 0;
+  std::size_t now = load.so_far().connections;
+  for (int i = 0; before != now && i < 100; ++i) {
+    std::this_thread::sleep_for(kPause);
+    before = std::exchange(now, load.so_far().connections);
+  }
+  REQUIRE(before == now);
+}
+
 constexpr const char* kWithExtra =
     R"({"spec":{"ports":[{"name":"tcp","port":80,"protocol":"TCP"},)"
     R"({"name":"udp","port":80,"protocol":"UDP"},{"name":"extra","port":81}]}})";
@@ -87,6 +103,27 @@ TEST_CASE("nobody notices: endpoints come and go") {
   it.go_on();
   CHECK(it.load->so_far().answers["one"] == before);
   it.finish(UnderLoad::Answers::ButThoseInFlight);
+}
+
+TEST_CASE("nobody notices: a pod is ready before it listens") {
+  auto& stage = shared_stage();
+  Served served(stage);
+  served.add("one");
+  served.create(mixed_spec(R"(,"ipFamilyPolicy":"SingleStack")"));
+  Load load({.target = served.target()});
+  CHECK(load.go_on(100));
+
+  const auto late = testing::Backend(*stage.subnet(core::IpFamily::V4).gateway, "late").target();
+  served.place("late", late, "");
+  CHECK(load.go_on(100));  // it refuses, the other one accepts
+  served.leave("one");     // it refuses, and is alone
+  await_pause(load);
+  const testing::Backend listening(late.address, "late", late.port);
+  CHECK(load.go_on(100));
+  const auto tcp = load.finish();
+  MESSAGE("TCP: " << tcp.text());
+  CHECK(tcp.failures == std::vector<std::string>{});
+  CHECK(tcp.answers.contains("late"));
 }
 
 TEST_CASE("nobody notices: ports come and go") {
