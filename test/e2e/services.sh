@@ -53,6 +53,35 @@ test_no_node_ports() {
   answers_tcp "$(address_of web)" 80 || fail "no answer"
 }
 
+# connects ADDRESS PORT, refuses ADDRESS PORT: from a pod of the cluster.
+connects() { kubectl exec deployment/web -- /agnhost connect --timeout=2s "$1:$2" >/dev/null 2>&1; }
+refuses() { ! connects "$@"; }
+
+# KEP-3622 and KEP-4144, as far as the API goes: servers that know the fields keep them, others drop them, and in both cases
+# kube-proxy is told to leave the Service alone, so that the cluster IP and the health check port lead nowhere.
+without_kube_proxy() { # without_kube_proxy NAME LINE...
+  validate=ignore service "$@"
+  kubectl label service "$1" service.kubernetes.io/service-proxy-name=nobody >/dev/null
+}
+
+test_needs_no_cluster_ip() {
+  server web
+  without_kube_proxy web "$TCP" 'allocateLoadBalancerClusterIP: false'
+  serving web
+  answers_tcp "$(address_of web)" 80 || fail "no answer"
+  eventually refuses "$(of_service web '{.spec.clusterIP}')" 80
+}
+
+test_needs_no_health_check_node_port() {
+  server web
+  without_kube_proxy web "$TCP" 'externalTrafficPolicy: Local' 'allocateLoadBalancerHCNodePort: false'
+  serving web
+  answers_tcp "$(address_of web)" 80 || fail "no answer"
+  local port
+  port=$(of_service web '{.spec.healthCheckNodePort}')
+  eventually refuses "$(kubectl get node --output jsonpath='{.items[0].status.addresses[0].address}')" "${port:-80}"
+}
+
 test_node_port_path() {
   server web
   service web "$TCP"
