@@ -8,7 +8,7 @@ readonly PATIENCE=90 # seconds until something must have happened, on a machine 
 readonly SKIPPED=77
 
 kubectl() { command "$KUBECTL" --namespace "$namespace" "$@"; }
-apply() { kubectl apply --validate "${validate:-strict}" --filename - >/dev/null; } # apply <MANIFEST
+apply() { kubectl apply "--validate=${validate:-strict}" --filename - >/dev/null; } # apply <MANIFEST
 skip() {
   echo "skipped: $*"
   exit "$SKIPPED"

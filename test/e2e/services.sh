@@ -57,8 +57,11 @@ test_no_node_ports() {
 connects() { kubectl exec deployment/web -- /agnhost connect --timeout=2s "$1:$2" >/dev/null 2>&1; }
 refuses() { ! connects "$@"; }
 
+node_address() { kubectl get node --output jsonpath='{.items[0].status.addresses[0].address}'; }
+
 # KEP-3622 and KEP-4144, as far as the API goes: servers that know the fields keep them, others drop them, and in both cases
-# kube-proxy is told to leave the Service alone, so that the cluster IP and the health check port lead nowhere.
+# kube-proxy is told to leave the Service alone, so that cluster IP, node port and health check port lead nowhere. (The
+# cluster IP is not asked: without kube-proxy such a packet leaves the machine.)
 without_kube_proxy() { # without_kube_proxy NAME LINE...
   validate=ignore service "$@"
   kubectl label service "$1" service.kubernetes.io/service-proxy-name=nobody >/dev/null
@@ -69,7 +72,9 @@ test_needs_no_cluster_ip() {
   without_kube_proxy web "$TCP" 'allocateLoadBalancerClusterIP: false'
   serving web
   answers_tcp "$(address_of web)" 80 || fail "no answer"
-  eventually refuses "$(of_service web '{.spec.clusterIP}')" 80
+  local port
+  port=$(of_service web '{.spec.ports[0].nodePort}')
+  eventually refuses "$(node_address)" "${port:-80}"
 }
 
 test_needs_no_health_check_node_port() {
@@ -79,7 +84,7 @@ test_needs_no_health_check_node_port() {
   answers_tcp "$(address_of web)" 80 || fail "no answer"
   local port
   port=$(of_service web '{.spec.healthCheckNodePort}')
-  eventually refuses "$(kubectl get node --output jsonpath='{.items[0].status.addresses[0].address}')" "${port:-80}"
+  eventually refuses "$(node_address)" "${port:-80}"
 }
 
 test_node_port_path() {
