@@ -65,10 +65,10 @@ e2e: build ## Kubernetes' own LoadBalancer tests, and ours, against kindlb on su
 	@scripts/e2e.sh $(PARTS)
 
 e2e-dual: ## The same on a dual-stack cluster
-	@$(MAKE) e2e NAME=dual FAMILY=dual PARTS="$(or $(PARTS),official services)"
+	@$(MAKE) e2e NAME=dual FAMILY=dual PARTS="$(or $(PARTS),official conformance services)"
 
 e2e-nftables: ## The same where kube-proxy uses nftables
-	@$(MAKE) e2e NAME=nftables PROXY=nftables PARTS="$(or $(PARTS),official services)"
+	@$(MAKE) e2e NAME=nftables PROXY=nftables PARTS="$(or $(PARTS),official conformance services)"
 
 bench: ## Run the benchmarks
 	@scripts/bench.sh $(ARGS)

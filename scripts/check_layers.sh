@@ -19,8 +19,9 @@ allowed() { # allowed MODULE
     agent) echo core proxy/protocol.hpp ;;
     controller) echo core http docker kube envoy proxy ;;
     sandbox) echo core yaml ;;
+    conformance) echo core http kube ;;
     echo) ;;
-    app) echo core yaml profile http docker kube envoy proxy controller sandbox ;;
+    app) echo core yaml profile http docker kube envoy proxy controller sandbox conformance ;;
     *) return 1 ;;
   esac
 }

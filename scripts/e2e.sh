@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # e2e.sh [PART...]: end-to-end tests of kindlb on a real kind cluster, and a table with every test. Parts: official, the
-# tests of Kubernetes for LoadBalancers, all of them; services, what those lack; clusters, several at once. Logs of what
-# failed are kept. By environment: NAME, FAMILY, WORKERS and PROXY of the cluster (see cluster/create.sh; one that is
-# there is used, and left there), ARGS, flags for kindlb, and of the official tests FOCUS, a regular expression of names,
-# and PROCS, how many run at a time.
+# tests of Kubernetes for LoadBalancers, all of them; conformance, those of KEP-4631; services, what both lack; clusters,
+# several at once. Logs of what failed are kept. By environment: NAME, FAMILY, WORKERS and PROXY of the cluster (see
+# cluster/create.sh; one that is there is used, and left there), ARGS, flags for kindlb, PROCS, how many tests of the first
+# two parts run at a time, and of the official ones FOCUS, a regular expression of names.
 # shellcheck source=scripts/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cluster/lib.sh"
 
-readonly PARTS=(official services clusters)
+readonly PARTS=(official conformance services clusters)
 readonly TIMEOUT=75m # the tests of rolling updates take some 10 minutes each, whatever the provider
 readonly START_SECONDS=60
 readonly STOP_SECONDS=60
@@ -81,6 +81,13 @@ part_official() {
   table | tee "$out/table"
   keep_logs
   good_table "$status"
+}
+
+# It fails if a test does; skips are in the table, with their reasons.
+part_conformance() {
+  say "what happens meanwhile: tail -f $out/conformance.log"
+  "$ROOT/bin/kindlb" conformance --kubeconfig "$(kubeconfig_of "$name")" --parallel "${PROCS:-4}" \
+    --junit "$out/conformance.xml" --json "$out/conformance.json" 2>"$out/conformance.log"
 }
 
 part_services() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/services.sh"; }

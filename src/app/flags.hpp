@@ -36,5 +36,6 @@ void add_sandbox_flags(CLI::App& command, SandboxOptions& options);
 /// Of `kindlb sandbox` alone, with what can be said to one that runs.
 void add_sandbox_verbs(CLI::App& sandbox, SandboxOptions& options);
 void add_demo_flags(CLI::App& demo, DemoOptions& options);
+void add_conformance_flags(CLI::App& command, ConformanceOptions& options);
 
 }  // namespace kindlb::app

@@ -27,6 +27,8 @@ int main(int argc, char** argv) {
       return app::sandbox(options);
     case app::Command::Demo:
       return app::demo(options);
+    case app::Command::Conformance:
+      return app::conformance(options);
     case app::Command::Cleanup:
       return app::cleanup(options);
     case app::Command::Version:

@@ -28,6 +28,7 @@ constexpr const char* kExamples =
     "  kindlb plan -f web.yaml --profile aws how would these Services fare, and why?\n"
     "  kindlb sandbox                        a playground without a cluster\n"
     "  kindlb demo                           a playground that shows what there is to see\n"
+    "  kindlb conformance                    does this cluster's provider keep KEP-4631's rules?\n"
     "  kindlb cleanup                        remove what kindlb made\n"
     "  kubectl wait --for=condition=LoadBalancerServing service/web\n"
     "                                        wait until a Service really answers\n"
@@ -47,6 +48,7 @@ class Definitions {
     add_plan();
     add_sandbox();
     add_demo();
+    add_conformance();
     app_.add_subcommand("version", "Print the version");
     add_cleanup();
     auto* completion = app_.add_subcommand("completion", "Print a shell completion script");
@@ -70,6 +72,7 @@ class Definitions {
                                                              {"plan", Command::Plan},
                                                              {"sandbox", Command::Sandbox},
                                                              {"demo", Command::Demo},
+                                                             {"conformance", Command::Conformance},
                                                              {"version", Command::Version},
                                                              {"cleanup", Command::Cleanup},
                                                              {"completion", Command::Completion}};
@@ -133,6 +136,20 @@ class Definitions {
   void settle_demo(const CLI::App& demo) {
     if (demo.count("--services-per-proxy") == 0) options_.services_per_proxy = 0;
     if (demo.count("--log-level") == 0) options_.log_level = "error";
+  }
+
+  void add_conformance() {
+    auto* command = app_.add_subcommand(
+        "conformance", "Test whoever provides load balancers in a cluster, by KEP-4631's rules");
+    constexpr const char* kGroup = "Cluster";
+    command
+        ->add_option("--kubeconfig", options_.kubeconfig,
+                     "The cluster to test [$KUBECONFIG or ~/.kube/config]")
+        ->group(kGroup);
+    command
+        ->add_option("--context", options_.context, "Context of the kubeconfig [its current one]")
+        ->group(kGroup);
+    add_conformance_flags(*command, options_.conformance);
   }
 
   void add_cluster_flags(CLI::App& run) {

@@ -15,7 +15,8 @@ using namespace kindlb;
 using app::Options;
 using Words = std::vector<std::string>;
 
-const Words kCommands = {"run", "plan", "sandbox", "demo", "version", "cleanup", "completion"};
+const Words kCommands = {"run",         "plan",    "sandbox", "demo",
+                         "conformance", "version", "cleanup", "completion"};
 const Words kRunFlags = {"--kubeconfig",
                          "--context",
                          "--network",

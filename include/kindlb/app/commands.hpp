@@ -10,6 +10,8 @@ int run(const Options& options);
 /// Needs neither a cluster nor an engine.
 int plan(const Options& options);
 int cleanup(const Options& options);
+/// Needs a cluster, but no engine.
+int conformance(const Options& options);
 int sandbox(const Options& options);
 /// scale, kill, ready and unready, in a sandbox that runs elsewhere.
 int sandbox_command(const Options& options);

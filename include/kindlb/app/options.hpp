@@ -1,6 +1,7 @@
 #pragma once
 // The command line as values. Parsing never exits and never prints: it says what to do next.
 
+#include "kindlb/conformance/settings.hpp"
 #include "kindlb/core/policy.hpp"
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace kindlb::app {
 
-enum class Command { Run, Plan, Sandbox, Demo, Version, Cleanup, Completion };
+enum class Command { Run, Plan, Sandbox, Demo, Conformance, Version, Cleanup, Completion };
 enum class LogFormat { Human, Json };
 enum class OnExit { Keep, Delete };
 
@@ -44,6 +45,16 @@ struct DemoOptions {
   bool once = false;         ///< do not stay
 };
 
+/// Of `kindlb conformance` alone.
+struct ConformanceOptions {
+  conformance::Settings settings;
+  bool list = false;
+  bool remove_leftovers = false;
+  bool json = false;       ///< print JSON instead of a table
+  std::string junit_file;  ///< empty: none
+  std::string json_file;
+};
+
 struct Options {
   Command command = Command::Run;
 
@@ -72,6 +83,7 @@ struct Options {
   PlanOptions plan;
   SandboxOptions sandbox;
   DemoOptions demo;
+  ConformanceOptions conformance;
 
   bool assume_yes = false;  ///< cleanup
   std::string shell;        ///< completion

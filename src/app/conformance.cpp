@@ -1,0 +1,128 @@
+// `kindlb conformance`: KEP-4631's tests against any provider.
+
+#include "app/conformance_console.hpp"
+#include "app/startup.hpp"
+#include "app/stop_signal.hpp"
+#include "kindlb/app/commands.hpp"
+#include "kindlb/conformance/runner.hpp"
+#include "kindlb/kube/config.hpp"
+#include "kindlb/kube/objects.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+namespace kindlb::app {
+
+namespace {
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+/// For the Services' provider to let go of them, and the namespace to go.
+constexpr std::chrono::minutes kCleanUpPatience{7};
+
+struct Cluster {
+  std::string url;
+  std::string version;
+  std::shared_ptr<kube::Objects> objects;
+};
+
+Result<Cluster> connect(const Options& options) {
+  const auto access = kube::load_kubeconfig(options.kubeconfig, options.context);
+  if (!access) return access.error();
+  auto client = http::make_client(access->endpoint);
+  if (!client) return client.error();
+  Cluster out{access->endpoint.url, "", kube::make_objects(std::move(*client))};
+  const auto version = out.objects->get("/version");
+  if (!version)
+    return Error{version.error().kind,
+                 "reach the cluster of context " + access->context + " at " + out.url,
+                 version.error().detail + "; is it running, and is this its kubeconfig?"};
+  const auto found = version->find("gitVersion");
+  if (found != version->end() && found->is_string()) out.version = found->get<std::string>();
+  return out;
+}
+
+int list(const std::string& focus) {
+  for (const auto& test : conformance::list_tests(focus))
+    std::printf("%-33s %-34s %s\n", test.name.c_str(), test.rule.c_str(), test.title.c_str());
+  return 0;
+}
+
+/// Better now than after the tests.
+Result<void> check_file(const std::string& path) {
+  if (path.empty() || std::ofstream(path, std::ios::app).good()) return {};
+  return Error{ErrorKind::Invalid, "write " + path, "cannot be written; is its folder there?"};
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return {};
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) return Error{ErrorKind::Invalid, "write " + path, "cannot be written"};
+  return {};
+}
+
+/// After a crash nobody else would ever tell.
+void tell_leftovers(kube::Objects& objects) {
+  const auto found = conformance::find_leftovers(objects);
+  if (!found || found->empty()) return;
+  std::fprintf(stderr, "Another run goes on here, or one left this behind:\n");
+  for (const auto& one : *found) std::fprintf(stderr, "  %s\n", one.c_str());
+  std::fprintf(stderr, "  (kindlb conformance --remove-leftovers removes it)\n");
+}
+
+int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
+  ConformanceConsole console;
+  const auto found = conformance::find_leftovers(objects);
+  if (!found) return complain(found.error());
+  for (const auto& one : *found) std::printf("removing %s\n", one.c_str());
+  std::fflush(stdout);
+  const auto done = conformance::remove_leftovers(objects, console, stop);
+  if (!done) return complain(done.error());
+  std::printf(found->empty() ? "Nothing of earlier runs is here.\n" : "Removed.\n");
+  return 0;
+}
+
+/// The console goes before the results come.
+Result<conformance::Report> run_tests(kube::Objects& objects, const conformance::Settings& settings,
+                                      const std::stop_token& stop) {
+  ConformanceConsole console;
+  const std::stop_callback told(
+      stop, [] { std::fputs("\n  stopping; a second Ctrl-C does not clean up\n", stderr); });
+  return conformance::run(objects, settings, console, stop);
+}
+
+int show(const conformance::Report& report, const ConformanceOptions& options) {
+  const auto text = options.json ? to_json(report) : to_table(report);
+  std::fputs(text.c_str(), stdout);
+  if (const auto done = write_file(options.junit_file, to_junit(report)); !done)
+    return complain(done.error());
+  if (const auto done = write_file(options.json_file, to_json(report)); !done)
+    return complain(done.error());
+  return exit_code(report);
+}
+}  // namespace
+
+int conformance(const Options& options) {
+  const auto& wanted = options.conformance;
+  if (wanted.list) return list(wanted.settings.focus);
+  for (const auto* file : {&wanted.junit_file, &wanted.json_file})
+    if (const auto good = check_file(*file); !good) return complain(good.error());
+  const StopSignal stop(kCleanUpPatience);
+  const auto cluster = connect(options);
+  if (!cluster) return complain(cluster.error());
+  if (wanted.remove_leftovers) return remove_leftovers(*cluster->objects, stop.token());
+  tell_leftovers(*cluster->objects);
+  auto report = run_tests(*cluster->objects, wanted.settings, stop.token());
+  if (!report) return complain(report.error());
+  report->server = cluster->url;
+  report->version = cluster->version;
+  return show(*report, wanted);
+}
+
+}  // namespace kindlb::app

@@ -1,0 +1,53 @@
+#pragma once
+// Progress of `kindlb conformance` on standard error, so that results can be piped. On a terminal,
+// a line at the bottom tells what every test does right now; elsewhere, each change of a Service's
+// conditions is a line, and so is a wait that lasts.
+
+#include "kindlb/conformance/runner.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+namespace kindlb::app {
+
+/// What is known of the tests that run now.
+struct ConformanceProgress {
+  struct Running {
+    std::string state;  ///< what the Service's conditions say; empty: not of interest yet
+    std::string wait;   ///< what is waited for; empty: nothing
+    std::chrono::seconds waited{0};
+  };
+  std::size_t total = 0;
+  std::size_t done = 0;
+  std::size_t failed = 0;
+  std::map<std::string, Running> running;
+};
+
+/// "7 of 25 done, 1 failed | source-ranges: until the old pods gone (12 s)", at most `width` wide.
+std::string live_line(const ConformanceProgress& progress, std::size_t width);
+
+class ConformanceConsole final : public conformance::Listener {
+ public:
+  ConformanceConsole();
+  ~ConformanceConsole() override;
+  ConformanceConsole(const ConformanceConsole&) = delete;
+  ConformanceConsole& operator=(const ConformanceConsole&) = delete;
+
+  void begins(std::size_t tests) override;
+  void say(const std::string& line) override;
+  void sees(const std::string& test, const std::string& state) override;
+  void waits(const std::string& test, const std::string& what,
+             conformance::milliseconds waited) override;
+  void finished(const conformance::TestResult& result) override;
+
+ private:
+  void print(const std::string& line);
+  void draw();
+
+  const bool terminal_;
+  std::string drawn_;
+  ConformanceProgress progress_;
+};
+
+}  // namespace kindlb::app

@@ -1,0 +1,93 @@
+#pragma once
+// One Service under test: made, changed, judged by its conditions, and spoken to. Deleted with the
+// object.
+
+#include "conformance/scene.hpp"
+#include "conformance/traffic.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kindlb::conformance {
+
+struct Port {
+  const char* protocol = "TCP";
+  std::uint16_t number = 80;
+};
+inline constexpr Port kWeb{"TCP", 80};
+
+struct Wish {
+  std::vector<Port> ports{kWeb};
+  Json any = Json::object();       ///< fields of the spec that every type has
+  Json balancer = Json::object();  ///< those that only type LoadBalancer has
+  Json selector = nullptr;         ///< null: the pods that all tests share
+  std::size_t families = 1;
+};
+
+class Balancer {
+ public:
+  explicit Balancer(Scene& scene, const std::string& suffix = "");
+  ~Balancer();
+  Balancer(const Balancer&) = delete;
+  Balancer& operator=(const Balancer&) = delete;
+
+  /// As ClusterIP, with endpoints: the load balancer is then expected to work at once.
+  End create(const Wish& wish);
+  /// Makes it of type LoadBalancer, states what is required, and waits for the KEP's judgement.
+  /// `more`: fields of the spec beside those of the wish.
+  End become_balancer(const Json& more = Json::object());
+  End publish(const Wish& wish);
+  /// Merges into the spec and waits until the provider has told that it has effect.
+  End change(const Json& spec, bool visible = true);
+  /// Merges into the spec, and that is all.
+  End patch(const Json& spec);
+  /// Deletes it and waits until it is gone.
+  End remove();
+  /// Waits until the Service as it is in the API fulfils the wish.
+  End shows(const std::string& what, const std::function<bool(const core::Service&)>& wish);
+
+  core::Result<core::Service> look() const;
+  /// What requiredLoadBalancerFeatures said reached the provider.
+  bool stated() const { return stated_; }
+
+  /// All addresses answer on that port, at once if conditions promised it.
+  End answers(const Port& port);
+  /// None of them does: at once if conditions told of the change, else before long.
+  End is_silent(const Port& port) { return falls_silent(port, scene_.speaks()); }
+  /// None of them does after a while, for what no condition tells of.
+  End falls_silent(const Port& port) { return falls_silent(port, false); }
+  /// One question over a connection of its own, to the first address.
+  core::Result<std::string> ask(const Port& port, const std::string& path = "/hostname");
+  /// The names of those who answer `count` connections one after the other, all of which must work.
+  End names(std::size_t count, std::set<std::string>& into);
+
+  const std::vector<core::IpAddress>& addresses() const { return addresses_; }
+  core::Target target(const Port& port) const { return {addresses_.front(), port.number}; }
+  /// Why the API did not take it, after create() ended the test.
+  const std::optional<core::Error>& refusal() const { return refusal_; }
+
+  /// "ports" of a spec for these.
+  Json ports_of(const std::vector<Port>& ports) const;
+
+ private:
+  std::string path() const;
+  End await_endpoints(std::size_t families);
+  End await(const std::function<Judgement(const Sight&, milliseconds)>& judge);
+  End find_addresses();
+  End falls_silent(const Port& port, bool at_once);
+  core::Result<std::string> ask_at(const core::IpAddress& address, const Port& port,
+                                   const std::string& path);
+
+  Scene& scene_;
+  World& world_;
+  const std::string name_;
+  Wish wish_;
+  bool stated_ = false;
+  std::optional<core::Error> refusal_;
+  std::vector<core::IpAddress> addresses_;
+  std::chrono::steady_clock::time_point settled_;
+};
+
+}  // namespace kindlb::conformance

@@ -1,0 +1,112 @@
+// The half of a Balancer that speaks to it.
+
+#include "conformance/balancer.hpp"
+
+#include <fmt/format.h>
+
+namespace kindlb::conformance {
+
+namespace {
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+/// Generous for a machine that is busy with other tests; a wrong port fails at once anyway.
+constexpr milliseconds kAnswer{5'000};
+/// For proving that nobody answers.
+constexpr milliseconds kSilence{2'000};
+/// Datagrams may be lost: that is not the load balancer's fault.
+constexpr int kDatagrams = 5;
+constexpr milliseconds kDatagramAnswer{1'000};
+/// Until a name that was just made up is known everywhere.
+constexpr std::chrono::minutes kNamePropagation{5};
+
+bool is_udp(const Port& port) {
+  return std::string_view(port.protocol) == "UDP";
+}
+}  // namespace
+
+/// IP-based load balancers must work immediately, those with names once the name is known.
+End Balancer::find_addresses() {
+  const auto service = look();
+  if (!service) return scene_.fail(service.error());
+  addresses_.clear();
+  for (const auto& ingress : service->status.ingress) {
+    if (const auto ip = core::IpAddress::parse(ingress.ip)) {
+      addresses_.push_back(*ip);
+      continue;
+    }
+    std::optional<core::IpAddress> known;
+    if (auto end = scene_.until("the name " + ingress.hostname + " known", kNamePropagation, [&] {
+          known = resolve(ingress.hostname);
+          return known.has_value();
+        }))
+      return end;
+    addresses_.push_back(*known);
+  }
+  if (addresses_.empty()) return scene_.fail("the status has no address that can be used");
+  return std::nullopt;
+}
+
+Result<std::string> Balancer::ask_at(const core::IpAddress& address, const Port& port,
+                                     const std::string& path) {
+  const core::Target target{address, port.number};
+  if (!is_udp(port)) return ask_http(target, path, kAnswer, world_.stop);
+  UdpClient client(target);
+  Result<std::string> answer = Error{ErrorKind::Timeout, "UDP " + target.text(), "never asked"};
+  for (int i = 0; i < kDatagrams && !answer; ++i) {
+    answer = client.ask("hostname", kDatagramAnswer);
+    // "Refused" comes back at once and must not use up all the attempts.
+    if (!answer && !scene_.pause(milliseconds{100})) break;
+  }
+  return answer;
+}
+
+Result<std::string> Balancer::ask(const Port& port, const std::string& path) {
+  return ask_at(addresses_.front(), port, path);
+}
+
+End Balancer::answers(const Port& port) {
+  for (const auto& address : addresses_) {
+    Result<std::string> answer = ask_at(address, port, "/hostname");
+    if (answer && !answer->empty()) continue;
+    const auto why = answer ? "an empty answer" : answer.error().text();
+    if (scene_.speaks())
+      return scene_.fail("LoadBalancerServing=True, but it does not answer at once: " + why);
+    if (auto end = scene_.until("answered (" + why + ")", world_.settings.limits.provisioning,
+                                [&] { return ask_at(address, port, "/hostname").ok(); }))
+      return end;
+  }
+  return std::nullopt;
+}
+
+End Balancer::falls_silent(const Port& port, bool at_once) {
+  const auto nobody = [&](const core::IpAddress& address) {
+    const core::Target target{address, port.number};
+    if (!is_udp(port)) return !ask_http(target, "/hostname", kSilence, world_.stop).ok();
+    return !UdpClient(target).ask("hostname", kSilence).ok();
+  };
+  for (const auto& address : addresses_) {
+    if (nobody(address)) continue;
+    const auto what =
+        fmt::format("{} port {} of {} closed", port.protocol, port.number, address.text());
+    if (at_once) return scene_.fail("it still answers: " + what + " expected");
+    if (auto end = scene_.until(what, world_.settings.limits.provisioning,
+                                [&] { return nobody(address); }))
+      return end;
+  }
+  return std::nullopt;
+}
+
+End Balancer::names(std::size_t count, std::set<std::string>& into) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto answer = ask(kWeb);
+    if (!answer)
+      return scene_.fail(
+          fmt::format("connection {} of {}: {}", i + 1, count, answer.error().text()));
+    into.insert(*answer);
+  }
+  return std::nullopt;
+}
+
+}  // namespace kindlb::conformance

@@ -1,0 +1,88 @@
+// What a run leaves is found by its label alone, so that also a run that was killed can be cleaned
+// up after.
+
+#include "conformance/world.hpp"
+
+#include <fmt/format.h>
+
+namespace kindlb::conformance {
+
+namespace {
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+using Clock = std::chrono::steady_clock;
+
+struct Found {
+  std::string what;  ///< "service a/b"
+  std::string path;
+};
+
+Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::string& kind,
+                                         const std::string& run) {
+  const auto selector = run.empty() ? std::string(kRunLabel) : kRunLabel + ("=" + run);
+  const auto listed = objects.get("/api/v1/" + kind + "?labelSelector=" + kube::url_part(selector));
+  if (!listed) return listed.error();
+  std::vector<Found> out;
+  for (const auto& item : listed->value("items", Json::array())) {
+    const auto ns = item.value("/metadata/namespace"_json_pointer, "");
+    const auto name = item.value("/metadata/name"_json_pointer, "");
+    if (ns.empty())
+      out.push_back({"namespace " + name, "/api/v1/namespaces/" + kube::url_part(name)});
+    else
+      out.push_back(
+          {"service " + ns + "/" + name, fmt::format("/api/v1/namespaces/{}/services/{}",
+                                                     kube::url_part(ns), kube::url_part(name))});
+  }
+  return out;
+}
+
+Result<void> remove_kind(kube::Objects& objects, const std::string& kind, const std::string& run,
+                         const std::function<void(const std::string&)>& say,
+                         const std::stop_token& stop) {
+  const auto deadline = Clock::now() + kPodPatience;
+  auto next_word = Clock::now() + std::chrono::seconds(5);
+  std::string last;
+  bool asked = false;
+  while (Clock::now() < deadline) {
+    const auto found = find_labelled(objects, kind, run);
+    if (found && found->empty()) return {};
+    if (found && !asked)
+      for (const auto& one : *found) (void)objects.remove(one.path);
+    asked = asked || found.ok();
+    last = found ? found->front().what : found.error().text();
+    if (Clock::now() >= next_word) {
+      say("waiting until it is gone: " + last);
+      next_word += std::chrono::seconds(10);
+    }
+    if (!pause(stop, kPoll)) return Error{ErrorKind::Cancelled, "clean up", "stopped"};
+  }
+  return Error{ErrorKind::Timeout, "clean up", "still there: " + last};
+}
+}  // namespace
+
+/// Services first: while their provider can still see them as they were.
+Result<void> remove_run(kube::Objects& objects, const std::string& run,
+                        const std::function<void(const std::string&)>& say,
+                        const std::stop_token& stop) {
+  auto services = remove_kind(objects, "services", run, say, stop);
+  auto namespaces = remove_kind(objects, "namespaces", run, say, stop);
+  return services ? namespaces : services;
+}
+
+Result<std::vector<std::string>> find_leftovers(kube::Objects& objects) {
+  std::vector<std::string> out;
+  for (const char* kind : {"namespaces", "services"}) {
+    const auto found = find_labelled(objects, kind, "");
+    if (!found) return found.error();
+    for (const auto& one : *found) out.push_back(one.what);
+  }
+  return out;
+}
+
+Result<void> remove_leftovers(kube::Objects& objects, Listener& listener, std::stop_token stop) {
+  return remove_run(
+      objects, "", [&](const std::string& line) { listener.say(line); }, stop);
+}
+
+}  // namespace kindlb::conformance

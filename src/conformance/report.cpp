@@ -1,0 +1,180 @@
+#include "kindlb/conformance/report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace kindlb::conformance {
+
+namespace {
+using Json = nlohmann::json;
+
+std::string seconds(milliseconds time) {
+  return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
+}
+
+/// XML 1.0 has no way to write most control characters.
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+  }
+  return out;
+}
+
+std::string junit_element(const Outcome& outcome) {
+  const auto message = xml_escaped(outcome.reason);
+  if (outcome.verdict == Verdict::Fail) return fmt::format("<failure message=\"{}\"/>", message);
+  if (outcome.verdict == Verdict::Skip) return fmt::format("<skipped message=\"{}\"/>", message);
+  if (outcome.verdict == Verdict::Stopped) return fmt::format("<error message=\"{}\"/>", message);
+  return "";
+}
+
+std::string junit_notes(const std::vector<std::string>& notes) {
+  if (notes.empty()) return "";
+  std::string text;
+  for (const auto& note : notes) text += xml_escaped(note + "\n");
+  return "<system-out>" + text + "</system-out>";
+}
+
+const char* word_of(Provider provider) {
+  switch (provider) {
+    case Provider::None:
+      return "none";
+    case Provider::Silent:
+      return "without-conditions";
+    case Provider::Speaking:
+      return "with-conditions";
+    case Provider::Unknown:
+      break;
+  }
+  return "unknown";
+}
+
+Json json_of(const TestResult& result) {
+  return {{"name", result.name},
+          {"title", result.title},
+          {"result", name_of(result.outcome.verdict)},
+          {"reason", result.outcome.reason},
+          {"seconds", static_cast<double>(result.took.count()) / 1000},
+          {"notes", result.notes}};
+}
+
+std::string counts_line(const Report& report) {
+  auto line = fmt::format("{} tests in {} s: {} pass, {} fail, {} skip", report.results.size(),
+                          seconds(report.took), report.count(Verdict::Pass),
+                          report.count(Verdict::Fail), report.count(Verdict::Skip));
+  const auto stopped = report.count(Verdict::Stopped);
+  return stopped == 0 ? line : line + fmt::format(", {} stopped", stopped);
+}
+}  // namespace
+
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Pass:
+      return "pass";
+    case Verdict::Fail:
+      return "fail";
+    case Verdict::Skip:
+      return "skip";
+    case Verdict::Stopped:
+      break;
+  }
+  return "stopped";
+}
+
+std::size_t Report::count(Verdict verdict) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      results, [&](const TestResult& one) { return one.outcome.verdict == verdict; }));
+}
+
+std::string describe(Provider provider) {
+  switch (provider) {
+    case Provider::None:
+      return "no provider: nobody took up a Service of type LoadBalancer in the time the KEP gives";
+    case Provider::Silent:
+      return "this provider writes no conditions: what is optional passes or cannot be judged, "
+             "and waiting goes by addresses and answers";
+    case Provider::Speaking:
+      return "this provider writes conditions";
+    case Provider::Unknown:
+      break;
+  }
+  return "nothing is known of a provider";
+}
+
+int exit_code(const Report& report) {
+  const bool clean = !report.results.empty() && report.count(Verdict::Fail) == 0 &&
+                     report.count(Verdict::Stopped) == 0;
+  return clean ? 0 : 1;
+}
+
+std::string to_table(const Report& report) {
+  std::size_t width = 4;
+  for (const auto& one : report.results) width = std::max(width, one.name.size());
+  auto out = fmt::format("{:<{}}  {:<7}  {:>7}  {}\n", "TEST", width, "RESULT", "SECONDS", "WHY");
+  for (const auto& one : report.results) {
+    auto why = one.outcome.reason;
+    for (const auto& note : one.notes) why += (why.empty() ? "" : "; ") + note;
+    out += fmt::format("{:<{}}  {:<7}  {:>7}  {}\n", one.name, width, name_of(one.outcome.verdict),
+                       seconds(one.took), why);
+  }
+  for (auto end = out.find(" \n"); end != std::string::npos; end = out.find(" \n"))
+    out.erase(end, 1);
+  out += "\n";
+  for (const auto& remark : report.remarks) out += remark + "\n";
+  return out + counts_line(report) + "\n";
+}
+
+std::string to_json(const Report& report) {
+  Json tests = Json::array();
+  for (const auto& one : report.results) tests.push_back(json_of(one));
+  const Json out{{"server", report.server},
+                 {"version", report.version},
+                 {"provider", word_of(report.provider)},
+                 {"remarks", report.remarks},
+                 {"seconds", static_cast<double>(report.took.count()) / 1000},
+                 {"pass", report.count(Verdict::Pass)},
+                 {"fail", report.count(Verdict::Fail)},
+                 {"skip", report.count(Verdict::Skip)},
+                 {"stopped", report.count(Verdict::Stopped)},
+                 {"tests", tests}};
+  // What a server says need not be UTF-8.
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_junit(const Report& report) {
+  auto out = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+      "<testsuite name=\"kindlb conformance\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
+      "skipped=\"{}\" time=\"{}\">\n",
+      report.results.size(), report.count(Verdict::Fail), report.count(Verdict::Stopped),
+      report.count(Verdict::Skip), seconds(report.took));
+  for (const auto& one : report.results)
+    out += fmt::format(
+        "<testcase classname=\"LoadBalancers\" name=\"{}\" time=\"{}\">{}{}</testcase>\n",
+        xml_escaped(one.name), seconds(one.took), junit_element(one.outcome),
+        junit_notes(one.notes));
+  return out + "</testsuite>\n</testsuites>\n";
+}
+
+}  // namespace kindlb::conformance

@@ -1,0 +1,65 @@
+#pragma once
+// A test's hands. Each step gives the end of the test, or nothing when it goes on:
+//   if (auto end = web.publish({})) return *end;
+
+#include "conformance/test.hpp"
+#include "conformance/world.hpp"
+#include "kindlb/core/ip.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace kindlb::conformance {
+
+using End = std::optional<Outcome>;
+
+class Scene {
+ public:
+  Scene(World& world, const Test& test);
+  ~Scene();  ///< removes the pods it started
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+
+  World& world() { return world_; }
+  const Test& test() const { return test_; }
+  Ask ask(bool stated) const { return {test_.optional, test_.features, stated}; }
+  bool speaks() const { return world_.provider == Provider::Speaking; }
+
+  /// The conditions that the Service has now.
+  void sees(const std::string& state);
+  void waits(const std::string& what, milliseconds waited) const;
+  void note(std::string line) { notes_.push_back(std::move(line)); }
+  std::vector<std::string> take_notes() { return std::move(notes_); }
+
+  /// The end of a test that went wrong: without conditions, what is optional cannot be judged.
+  Outcome fail(const std::string& why) const;
+  Outcome fail(const core::Error& error) const { return fail(error.text()); }
+  bool pause(milliseconds time) const { return conformance::pause(world_.stop, time); }
+  /// Asks again and again. `what` is for people: "until <what>", "not <what> after 30 s".
+  End until(const std::string& what, milliseconds limit, const std::function<bool()>& holds) const;
+
+  // ---- pods of this test alone, with the label app=<the test's name>
+  Json selector() const { return {{"app", test_.name}}; }
+  /// Ready when it returns. `node` empty: wherever there is room.
+  End start_pod(const std::string& name, const std::string& node = "");
+  /// Gone when it returns.
+  End remove_pod(const std::string& name);
+  End start_deployment(int replicas, int lingers);
+  /// Replaces all its pods, one after the other.
+  End roll_deployment(int round);
+
+ private:
+  std::string pod_path(const std::string& name) const;
+
+  World& world_;
+  const Test& test_;
+  std::string seen_;
+  std::vector<std::string> notes_;
+  std::vector<std::string> made_;  ///< paths, to remove at the end
+};
+
+}  // namespace kindlb::conformance

@@ -1,0 +1,121 @@
+// What every provider must do, also those that have never heard of KEP-4631.
+
+#include "conformance/balancer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace kindlb::conformance {
+
+namespace {
+/// As in the official suite: "a low but reasonable threshold".
+constexpr double kEnough = 0.95;
+constexpr int kRounds = 2;
+constexpr int kLingers = 10;
+
+bool has_finalizer(const core::Service& service) {
+  return sight_of(service).has_finalizer;
+}
+bool has_no_address(const core::Service& service) {
+  return service.status.ingress.empty();
+}
+
+/// New connections one after the other, on a thread of its own.
+class Load {
+ public:
+  Load(core::Target target, std::stop_token stop)
+      : thread_([this, target, stop = std::move(stop)](const std::stop_token& over) {
+          while (!over.stop_requested() && !stop.stop_requested()) {
+            ++total_;
+            const auto answer = ask_http(target, "/hostname", std::chrono::seconds(5), stop);
+            if (!answer) ++failed_;
+            pause(over, milliseconds{20});
+          }
+        }) {}
+  void end() {
+    thread_.request_stop();
+    thread_.join();
+  }
+  std::uint64_t total() const { return total_; }
+  std::uint64_t failed() const { return failed_; }
+
+ private:
+  std::atomic<std::uint64_t> total_ = 0;
+  std::atomic<std::uint64_t> failed_ = 0;
+  std::jthread thread_;
+};
+
+Outcome rolling_update(Scene& scene, const char* policy) {
+  if (auto end = scene.start_deployment(2, kLingers)) return *end;
+  Balancer web(scene);
+  Wish wish;
+  wish.selector = scene.selector();
+  wish.balancer = {{"externalTrafficPolicy", policy}};
+  if (auto end = web.publish(wish)) return *end;
+  if (auto end = web.answers(kWeb)) return *end;
+  Load load(web.target(kWeb), scene.world().stop);
+  for (int round = 1; round <= kRounds; ++round)
+    if (auto end = scene.roll_deployment(round)) return *end;
+  load.end();
+  const auto share = 1 - static_cast<double>(load.failed()) /
+                             static_cast<double>(std::max<std::uint64_t>(load.total(), 1));
+  const auto words = fmt::format("{} of {} connections failed", load.failed(), load.total());
+  if (share < kEnough) return scene.fail(words);
+  scene.note(words);
+  return {};
+}
+
+/// UDP and TCP alike: served, moved to another port, turned into another type.
+Outcome type_and_ports(Scene& scene, const char* protocol) {
+  const Port before{protocol, 80};
+  const Port after{protocol, 81};
+  Balancer web(scene);
+  Wish wish;
+  wish.ports = {before};
+  if (auto end = web.create(wish)) return *end;
+  if (auto end = web.patch({{"type", "NodePort"}})) return *end;
+  if (auto end = web.become_balancer()) return *end;
+  if (auto end = web.answers(before)) return *end;
+  if (auto end = web.change({{"ports", web.ports_of({after})}})) return *end;
+  if (auto end = web.answers(after)) return *end;
+  if (auto end = web.is_silent(before)) return *end;
+  if (auto end = web.patch({{"type", "ClusterIP"}})) return *end;
+  if (auto end = web.shows("without an address", has_no_address)) return *end;
+  if (auto end = web.falls_silent(after)) return *end;
+  return {};
+}
+}  // namespace
+
+Outcome tcp_type_and_ports(Scene& scene) {
+  return type_and_ports(scene, "TCP");
+}
+
+Outcome udp_type_and_ports(Scene& scene) {
+  return type_and_ports(scene, "UDP");
+}
+
+Outcome cleanup_finalizer(Scene& scene) {
+  Balancer web(scene);
+  const auto has_none = [](const core::Service& service) { return !has_finalizer(service); };
+  if (auto end = web.publish({})) return *end;
+  if (auto end = web.shows("with the clean-up finalizer", has_finalizer)) return *end;
+  if (auto end = web.patch({{"type", "ClusterIP"}})) return *end;
+  if (auto end = web.shows("without the clean-up finalizer", has_none)) return *end;
+  if (auto end = web.become_balancer()) return *end;
+  if (auto end = web.shows("with the clean-up finalizer", has_finalizer)) return *end;
+  if (auto end = web.remove()) return *end;
+  return {};
+}
+
+Outcome rolling_update_cluster(Scene& scene) {
+  return rolling_update(scene, "Cluster");
+}
+
+Outcome rolling_update_local(Scene& scene) {
+  return rolling_update(scene, "Local");
+}
+
+}  // namespace kindlb::conformance

@@ -1,0 +1,93 @@
+#include "kindlb/kube/objects.hpp"
+
+#include "kube/codec.hpp"
+#include "kube/paths.hpp"
+#include "kube/status.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace kindlb::kube {
+
+namespace {
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+
+constexpr std::chrono::milliseconds kCallTimeout{15'000};
+
+class HttpObjects final : public Objects {
+ public:
+  explicit HttpObjects(std::shared_ptr<http::Client> client) : client_(std::move(client)) {}
+
+  Result<Json> get(const std::string& path, std::stop_token stop) override {
+    return document(call("GET", path, nullptr, {}, std::move(stop)), "get " + path);
+  }
+
+  Result<std::string> text(const std::string& path, std::stop_token stop) override {
+    return call("GET", path, nullptr, {}, std::move(stop));
+  }
+
+  Result<Json> create(const std::string& path, const Json& object, std::stop_token stop) override {
+    return document(call("POST", path, "application/json", object.dump(), std::move(stop)),
+                    "create in " + path);
+  }
+
+  Result<Json> patch(const std::string& path, const Json& changes, std::stop_token stop) override {
+    return document(
+        call("PATCH", path, "application/merge-patch+json", changes.dump(), std::move(stop)),
+        "patch " + path);
+  }
+
+  Result<void> remove(const std::string& path, std::stop_token stop) override {
+    const auto done = call("DELETE", path, "application/json",
+                           R"({"kind":"DeleteOptions","apiVersion":"v1",)"
+                           R"("propagationPolicy":"Background"})",
+                           std::move(stop));
+    if (done || done.error().kind == ErrorKind::NotFound) return {};
+    return done.error();
+  }
+
+ private:
+  /// The body of a 2xx answer; everything else is an Error.
+  Result<std::string> call(const char* method, const std::string& path, const char* content_type,
+                           std::string body, std::stop_token stop) {
+    http::Request request{.method = method,
+                          .target = path,
+                          .headers = {{"Accept", "application/json, */*"}},
+                          .body = std::move(body),
+                          .timeout = kCallTimeout};
+    if (content_type != nullptr) request.headers.push_back({"Content-Type", content_type});
+    const auto operation = std::string(method) + " " + path;
+    auto response = client_->send(request, std::move(stop));
+    if (!response) return Error{response.error().kind, operation, response.error().detail};
+    if (response->status / 100 != 2) return error_of(*response, operation);
+    return std::move(response->body);
+  }
+
+  static Result<Json> document(Result<std::string> body, const std::string& operation) {
+    if (!body) return body.error();
+    auto json = parse_json(*body);
+    if (!json.is_object()) return Error{ErrorKind::Protocol, operation, "the answer is no object"};
+    return json;
+  }
+
+  std::shared_ptr<http::Client> client_;
+};
+}  // namespace
+
+std::shared_ptr<Objects> make_objects(std::shared_ptr<http::Client> client) {
+  return std::make_shared<HttpObjects>(std::move(client));
+}
+
+Result<core::Service> service_in(const Json& object) {
+  return decode_service(object, "");
+}
+
+std::string url_part(std::string_view text) {
+  return escaped(text);
+}
+
+}  // namespace kindlb::kube

@@ -1,0 +1,53 @@
+#include "conformance/sights.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <vector>
+
+using namespace kindlb;
+using namespace kindlb::conformance;
+using namespace std::chrono_literals;
+
+namespace {
+const Limits kLimits{.conditions = 30s, .provisioning = 600s};
+}
+
+TEST_CASE("a change is over when both conditions have told of it") {
+  struct Case {
+    const char* name;
+    bool visible;
+    Sight now;
+    milliseconds elapsed;
+    Step expected;
+  };
+  const auto reprovisioning = [](int second) {
+    return Sight{{serving(kTrue, "Serving"), provisioning(kTrue, "Provisioning", second)}, true};
+  };
+  auto late_refusal = refused();
+  late_refusal.conditions[1].last_transition = core::Timestamp(2s);
+  auto late_degraded = degraded("SessionAffinityNotSupported");
+  late_degraded.conditions[1].last_transition = core::Timestamp(2s);
+  const std::vector<Case> cases = {
+      {"not seen yet", true, served(), 29s, Step::Wait},
+      {"never seen", true, served(), 30s, Step::Fail},
+      {"seen, being worked on", true, reprovisioning(2), 31s, Step::Wait},
+      {"seen within the same second", true, reprovisioning(0), 1s, Step::Wait},
+      {"worked on for too long", true, reprovisioning(2), 600s, Step::Fail},
+      {"has effect", true, served(2, 2), 1s, Step::Go},
+      {"seen, its effect not told yet", true, served(2, 0), 1s, Step::Wait},
+      {"seen, its effect never told", true, served(2, 0), 30s, Step::Fail},
+      {"seen, and clients cannot tell", false, served(2, 0), 0ms, Step::Go},
+      {"the conditions have gone", true, nothing(), 30s, Step::Fail},
+      {"refused after it was served", true, late_refusal, 0ms, Step::Fail},
+      {"degraded after it was served", true, late_degraded, 0ms, Step::Fail},
+  };
+  const Ask ask{.optional = true, .features = {"SessionAffinity"}};
+  for (const auto& one : cases) {
+    CAPTURE(one.name);
+    const Change change{served(), one.visible};
+    const auto judgement = judge_change(ask, change, one.now, one.elapsed, kLimits);
+    CAPTURE(judgement.reason);
+    CHECK(judgement.step == one.expected);
+  }
+}

@@ -1,0 +1,213 @@
+// The runner against a real API server, with providers of every temper.
+#include "conformance/scripted_provider.hpp"
+#include "kindlb/conformance/runner.hpp"
+#include "kindlb/kube/objects.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace kindlb;
+using namespace kindlb::conformance;
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+namespace {
+test::KubeServer& server() {
+  static test::KubeServer server;
+  return server;
+}
+
+class Notes final : public Listener {
+ public:
+  void say(const std::string& line) override { lines.push_back(line); }
+  void finished(const TestResult& result) override { finished_names.push_back(result.name); }
+
+  std::vector<std::string> lines;
+  std::vector<std::string> finished_names;
+};
+
+std::string new_namespace() {
+  static int count = 0;
+  const auto ns = "conf-" + std::to_string(++count);
+  const test::Rest rest(server().client());
+  rest.create("/api/v1/namespaces", Json{{"metadata", {{"name", ns}}}}.dump());
+  const Json pod{{"metadata", {{"name", "pod"}, {"labels", {{"app", "pods"}}}}},
+                 {"spec", {{"containers", {{{"name", "c"}, {"image", "none"}}}}}}};
+  rest.create("/api/v1/namespaces/" + ns + "/pods", pod.dump());
+  return ns;
+}
+
+struct Stage {
+  explicit Stage(Temper temper) : ns(new_namespace()), provider(server(), ns, temper) {
+    settings.workload.selector = "app=pods";
+    settings.workload.ns = ns;
+  }
+
+  Report run(const std::string& focus) {
+    settings.focus = focus;
+    auto report = conformance::run(*objects, settings, notes, stop.get_token());
+    REQUIRE_MESSAGE(report.ok(), report.error().text());
+    return *report;
+  }
+  std::vector<std::string> leftovers() { return *find_leftovers(*objects); }
+
+  std::string ns;
+  std::shared_ptr<kube::Objects> objects = kube::make_objects(server().client());
+  Settings settings;
+  Notes notes;
+  std::stop_source stop;
+  ScriptedProvider provider;
+};
+
+void check(const TestResult& result, Verdict verdict, const std::string& words) {
+  CAPTURE(result.name);
+  CAPTURE(result.outcome.reason);
+  CHECK(result.outcome.verdict == verdict);
+  CHECK(result.outcome.reason.find(words) != std::string::npos);
+}
+
+bool mentions(const std::vector<std::string>& lines, const std::string& words) {
+  for (const auto& line : lines)
+    if (line.find(words) != std::string::npos) return true;
+  return false;
+}
+}  // namespace
+
+TEST_CASE("a good provider passes, and nothing is left") {
+  Stage stage(Temper::Good);
+  const auto report = stage.run(
+      "^(tcp-type-and-ports|cleanup-finalizer|conditions|class-ignored|affinity-cluster)$");
+  REQUIRE(report.results.size() == 5);
+  CHECK(report.provider == Provider::Speaking);
+  for (const auto& result : report.results) check(result, Verdict::Pass, "");
+  CHECK(exit_code(report) == 0);
+  CHECK(stage.notes.finished_names.size() == 5);
+  CHECK(stage.leftovers().empty());
+  // v1.36 has no such field: who says it was required must notice.
+  CHECK(mentions(report.remarks, "drops spec.requiredLoadBalancerFeatures"));
+}
+
+TEST_CASE("what is refused skips, unless every provider must do it") {
+  Stage stage(Temper::Refusing);
+  const auto report = stage.run("^(tcp-type-and-ports|affinity-cluster)$");
+  check(report.results.at(0), Verdict::Fail, "every provider must serve this");
+  check(report.results.at(1), Verdict::Skip, "LoadBalancerServing=False/Unsupported: scripted");
+  CHECK(exit_code(report) == 1);
+}
+
+TEST_CASE("degraded in what the test is about") {
+  Stage stage(Temper::NoAffinity);
+  SUBCASE("skips when nobody could tell the provider that it is required") {
+    const auto report = stage.run("^affinity-cluster$");
+    check(report.results.at(0), Verdict::Skip, "SessionAffinityNotSupported");
+    CHECK(exit_code(report) == 0);
+  }
+  SUBCASE("fails when the provider was told") {
+    stage.settings.features_annotation = "example.com/required";
+    const auto report = stage.run("^affinity-cluster$");
+    check(report.results.at(0), Verdict::Fail, "must be refused rather than degraded");
+  }
+}
+
+TEST_CASE("providers that do not get there fail") {
+  SUBCASE("provisions for ever") {
+    Stage stage(Temper::Endless);
+    stage.settings.limits.provisioning = 2s;
+    check(stage.run("^cleanup-finalizer$").results.at(0), Verdict::Fail, "still provisioning");
+    CHECK(stage.leftovers().empty());
+  }
+  SUBCASE("gives up") {
+    Stage stage(Temper::Broken);
+    check(stage.run("^affinity-cluster$").results.at(0), Verdict::Fail, "Infrastructure");
+  }
+  SUBCASE("says it serves, and nobody listens") {
+    Stage stage(Temper::Liar);
+    check(stage.run("^tcp-type-and-ports$").results.at(0), Verdict::Fail,
+          "does not answer at once");
+  }
+  SUBCASE("does not tell that it saw a change") {
+    Stage stage(Temper::Deaf);
+    stage.settings.limits.conditions = 10s;
+    check(stage.run("^tcp-type-and-ports$").results.at(0), Verdict::Fail,
+          "has not told that it saw the change");
+  }
+}
+
+TEST_CASE("a provider without conditions is judged by what it does") {
+  Stage stage(Temper::Silent);
+  const auto report = stage.run("^(tcp-type-and-ports|cleanup-finalizer|conditions)$");
+  CHECK(report.provider == Provider::Silent);
+  check(report.results.at(0), Verdict::Pass, "");
+  check(report.results.at(1), Verdict::Pass, "");
+  check(report.results.at(2), Verdict::Skip, "writes no conditions");
+  CHECK(mentions(report.remarks, "writes no conditions"));
+}
+
+TEST_CASE("optional and not working, without conditions, cannot be judged") {
+  Stage stage(Temper::Silent);  // answers no UDP
+  stage.settings.limits.provisioning = 1s;
+  check(stage.run("^udp-type-and-ports$").results.at(0), Verdict::Skip, "nobody can tell");
+}
+
+TEST_CASE("nobody provides") {
+  Stage stage(Temper::Absent);
+  stage.settings.limits.conditions = 8s;
+  const auto report = stage.run("");
+  CHECK(report.provider == Provider::None);
+  CHECK(report.results.size() == 25);
+  for (const auto& result : report.results) check(result, Verdict::Fail, "no provider");
+  CHECK(mentions(stage.notes.lines, "no provider"));
+  CHECK(exit_code(report) == 1);
+  CHECK(stage.leftovers().empty());
+}
+
+TEST_CASE("a stop ends the tests and still cleans up") {
+  Stage stage(Temper::Endless);
+  const std::jthread stopper([&](const std::stop_token&) {
+    const test::Rest rest(server().client());
+    // As soon as a test has its Service.
+    const auto path = "/api/v1/namespaces/" + stage.ns + "/services/cleanup-finalizer";
+    const auto deadline = std::chrono::steady_clock::now() + 120s;
+    while (rest.status(path) != 200 && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(20ms);
+    stage.stop.request_stop();
+  });
+  const auto report = stage.run("^(cleanup-finalizer|class-ignored|conditions)$");
+  for (const auto& result : report.results) check(result, Verdict::Stopped, "stopped");
+  CHECK(exit_code(report) == 1);
+  CHECK(stage.leftovers().empty());
+}
+
+TEST_CASE("what a killed run left is found and removed by its label") {
+  Stage stage(Temper::Good);
+  const Json service{{"metadata", {{"name", "left"}, {"labels", {{kRunLabel, "old"}}}}},
+                     {"spec", {{"type", "LoadBalancer"}, {"ports", {{{"port", 80}}}}}}};
+  REQUIRE(stage.objects->create("/api/v1/namespaces/" + stage.ns + "/services", service).ok());
+  CHECK(stage.leftovers() == std::vector<std::string>{"service " + stage.ns + "/left"});
+  CHECK(remove_leftovers(*stage.objects, stage.notes, {}).ok());
+  CHECK(stage.leftovers().empty());
+}
+
+TEST_CASE("what cannot begin says why") {
+  Stage stage(Temper::Good);
+  SUBCASE("no such pods") {
+    stage.settings.workload.selector = "app=nobody";
+  }
+  SUBCASE("no label") {
+    stage.settings.workload.selector = "nonsense";
+  }
+  SUBCASE("no such test") {
+    stage.settings.focus = "no such test";
+  }
+  const auto report = conformance::run(*stage.objects, stage.settings, stage.notes, {});
+  REQUIRE_FALSE(report.ok());
+  CHECK_FALSE(report.error().detail.empty());
+  CHECK(stage.leftovers().empty());
+}

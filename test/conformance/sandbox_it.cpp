@@ -1,0 +1,212 @@
+// The promise of `kindlb conformance` about kindlb itself, on any machine with an engine: against
+// `kindlb sandbox` nothing fails, and what is skipped follows from what the profile lacks.
+
+#include "conformance/test.hpp"
+#include "kindlb/profile/profile.hpp"
+#include "sandbox/sandbox_program.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <set>
+
+using namespace kindlb;
+using core::Capabilities;
+using core::MixedProtocols;
+using it::SandboxProgram;
+using Json = nlohmann::json;
+using Names = std::set<std::string>;
+using Words = SandboxProgram::Words;
+
+namespace {
+constexpr std::chrono::minutes kRunLimit{10};
+
+bool mixes(const Capabilities& can) {
+  return can.protocols.size() > 1 && can.mixed_protocols != MixedProtocols::None &&
+         can.mixed_protocols_annotation.empty();
+}
+
+/// What a provider must be able to do for a test to pass. Tests that are not here are required of
+/// all, whatever they can do.
+bool can_pass(const std::string& test, const Capabilities& can) {
+  using Needs = bool (*)(const Capabilities&);
+  const Needs udp = [](const Capabilities& one) {
+    return one.protocols.contains(core::Protocol::Udp);
+  };
+  const Needs affinity = [](const Capabilities& one) { return one.session_affinity; };
+  const Needs source_ip = [](const Capabilities& one) { return one.preserves_source_ip; };
+  static const std::map<std::string, Needs> kNeeds{
+      {"without-node-ports", [](const Capabilities& one) { return one.direct_path; }},
+      {"udp-type-and-ports", udp},
+      {"udp-pod-cycle-other-node", udp},
+      {"udp-pod-cycle-same-node", udp},
+      {"local-source-ip", source_ip},
+      {"local-from-pods-source-ip", source_ip},
+      {"affinity-cluster", affinity},
+      {"affinity-local", affinity},
+      {"affinity-switch-cluster", affinity},
+      {"affinity-switch-local", affinity},
+      {"source-ranges", [](const Capabilities& one) { return one.source_ranges; }},
+      {"dual-stack",
+       [](const Capabilities& one) { return one.dual_stack && one.families.size() > 1; }},
+      {"mixed-protocols", mixes},
+      {"mixed-protocols-one-port",
+       [](const Capabilities& one) {
+         return mixes(one) && one.mixed_protocols == MixedProtocols::Any;
+       }},
+  };
+  const auto found = kNeeds.find(test);
+  return found == kNeeds.end() || found->second(can);
+}
+
+/// The sandbox has echo pods of its own and starts no others.
+Names needing_own_pods() {
+  Names out;
+  for (const auto& test : conformance::all_tests())
+    if (test.own_pods) out.insert(test.name);
+  return out;
+}
+
+Names beyond(const Capabilities& can) {
+  Names out;
+  for (const auto& test : conformance::all_tests())
+    if (!can_pass(test.name, can)) out.insert(test.name);
+  return out;
+}
+
+struct Run {
+  int code = -1;
+  std::string log;
+  Json report;
+  std::string junit;
+
+  Names with(const std::string& result) const {
+    Names out;
+    for (const auto& test : report.value("tests", Json::array()))
+      if (test.value("result", "") == result) out.insert(test.value("name", ""));
+    return out;
+  }
+  std::string reason(const std::string& name) const {
+    for (const auto& test : report.value("tests", Json::array()))
+      if (test.value("name", "") == name) return test.value("reason", "");
+    return "(no such test)";
+  }
+};
+
+/// A sandbox with these flags, and all tests against it.
+Run run_against(const Words& sandbox_flags, const Words& flags = {}) {
+  SandboxProgram sandbox;
+  sandbox.start("sandbox", sandbox_flags);
+  sandbox.await_up();
+  const auto file = [&](const char* name) { return (sandbox.folder / name).string(); };
+  Words words{KINDLB_PROGRAM,
+              "conformance",
+              "--kubeconfig",
+              sandbox.config(),
+              "--workload-selector",
+              "app=echo",
+              "--workload-udp-port",
+              "8080",
+              "--parallel",
+              "4",
+              "--json",
+              file("report.json"),
+              "--junit",
+              file("report.xml")};
+  words.insert(words.end(), flags.begin(), flags.end());
+  test::Child program(words, file("conformance.log"));
+  const auto code = program.wait(kRunLimit);
+  Run run{.code = code.value_or(-1),
+          .log = it::read_text(file("conformance.log")),
+          .report = Json::parse(it::read_text(file("report.json")), nullptr, false),
+          .junit = it::read_text(file("report.xml"))};
+  REQUIRE_MESSAGE(run.report.is_object(), run.log << "\n--- sandbox:\n" << sandbox.log());
+  return run;
+}
+
+void check_exactly(const Run& run, const Capabilities& can) {
+  CAPTURE(run.log);
+  CHECK(run.code == 0);
+  CHECK(run.report.value("provider", "") == "with-conditions");
+  CHECK(run.with("fail") == Names{});
+  CHECK(run.with("stopped") == Names{});
+  const auto others = needing_own_pods();
+  auto expected = beyond(can);
+  expected.insert(others.begin(), others.end());
+  const auto skipped = run.with("skip");
+  CHECK(skipped == expected);
+  CHECK(run.with("pass").size() + skipped.size() == conformance::all_tests().size());
+  for (const auto& name : skipped) {
+    const auto* const why = others.contains(name) ? "--workload-selector" : "LoadBalancer";
+    CHECK_MESSAGE(run.reason(name).find(why) != std::string::npos,
+                  name << ": " << run.reason(name));
+  }
+}
+
+/// Those that could differ: of profiles that lack the same, the first.
+std::vector<profile::Profile> distinct_profiles() {
+  std::vector<profile::Profile> out;
+  for (const auto& one : profile::all_profiles())
+    if (std::ranges::find(out, one.capabilities, &profile::Profile::capabilities) == out.end())
+      out.push_back(one);
+  return out;
+}
+}  // namespace
+
+TEST_CASE("with every profile, exactly what it lacks is skipped") {
+  for (const auto& profile : distinct_profiles()) {
+    // Node ports lead nowhere in the sandbox.
+    if (!profile.capabilities.direct_path) continue;
+    CAPTURE(profile.name);
+    check_exactly(run_against({"--profile", profile.name}), profile.capabilities);
+  }
+}
+
+TEST_CASE("a provider that needs node ports refuses to go without") {
+  for (const auto& profile : distinct_profiles()) {
+    if (profile.capabilities.direct_path) continue;
+    CAPTURE(profile.name);
+    const auto run =
+        run_against({"--profile", profile.name}, {"--focus", "^(without-node-ports|unknown)"});
+    CAPTURE(run.log);
+    CHECK(run.code == 0);
+    CHECK(run.with("skip") == Names{"without-node-ports"});
+    CHECK(run.with("pass") == Names{"unknown-feature-refused"});
+  }
+}
+
+TEST_CASE("strict: what is required of all is served all the same") {
+  check_exactly(run_against({"--strict"}), {});
+}
+
+TEST_CASE("where the API drops required features, degraded or refused is skipped alike") {
+  const auto profile = *profile::find_profile("no-affinity");
+  Words flags{"--profile", profile.name, "--feature-gates", "LoadBalancerStatusImprovements=false"};
+  std::string why = "SessionAffinityNotSupported";
+  SUBCASE("degraded") {}
+  SUBCASE("strict") {
+    flags.emplace_back("--strict");
+    why = "LoadBalancerServing=False/Unsupported";
+  }
+  const auto run = run_against(flags, {"--focus", "^(affinity-cluster|local-connects|unknown)"});
+  CAPTURE(run.log);
+  CHECK(run.code == 0);
+  CHECK(run.with("pass") == Names{"local-connects"});
+  CHECK(run.with("skip") == Names{"affinity-cluster", "unknown-feature-refused"});
+  CHECK(run.reason("affinity-cluster").find(why) != std::string::npos);
+  CHECK(run.reason("unknown-feature-refused").find("requiredLoadBalancerFeatures") !=
+        std::string::npos);
+}
+
+TEST_CASE("what was skipped and why is in the files") {
+  const auto run =
+      run_against({"--profile", "tcp-only"}, {"--focus", "^(udp-type|local-connects)"});
+  CAPTURE(run.log);
+  CHECK(run.junit.find("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\"") !=
+        std::string::npos);
+  CHECK(run.junit.find("<skipped message=\"LoadBalancerServing=False/Unsupported") !=
+        std::string::npos);
+  CHECK(run.report.value("pass", 0) == 1);
+  CHECK(run.report.value("skip", 0) == 1);
+}

@@ -1,0 +1,147 @@
+#include "conformance/scripted_provider.hpp"
+
+#include "kindlb/core/service.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace kindlb::conformance {
+
+namespace {
+using Json = nlohmann::json;
+
+constexpr std::uint32_t kLoopbacks = 0x7f4d0000;  // 127.77.0.0
+constexpr std::chrono::milliseconds kEvery{30};
+
+/// Times that move by a second with every change, as a provider's must.
+Json condition(const char* type, bool holds, const char* reason, int changes) {
+  return {{"type", type},
+          {"status", holds ? "True" : "False"},
+          {"reason", reason},
+          {"message", "scripted"},
+          {"lastTransitionTime",
+           fmt::format("2026-01-01T00:{:02}:{:02}Z", changes / 60, changes % 60)}};
+}
+
+bool is_served_type(const Json& service) {
+  return service["spec"].value("type", "") == "LoadBalancer" &&
+         !service["spec"].contains("loadBalancerClass");
+}
+}  // namespace
+
+ScriptedProvider::ScriptedProvider(test::KubeServer& server, std::string ns, Temper temper)
+    : rest_(server.client()), ns_(std::move(ns)), temper_(temper) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+ScriptedProvider::~ScriptedProvider() = default;
+
+void ScriptedProvider::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    try {
+      pass();
+    } catch (const std::exception&) {
+      // Somebody was quicker; the next pass sees what is there then.
+    }
+    std::this_thread::sleep_for(kEvery);
+  }
+}
+
+void ScriptedProvider::pass() {
+  const auto list = Json::parse(rest_.get("/api/v1/namespaces/" + ns_ + "/services"));
+  for (const auto& service : list["items"]) {
+    const auto name = service["metadata"]["name"].get<std::string>();
+    const auto uid = service["metadata"]["uid"].get<std::string>();
+    if (service["spec"].contains("selector") && sliced_[name] != uid) {
+      put_endpoints(name);
+      sliced_[name] = uid;
+    }
+    if (temper_ == Temper::Absent) continue;
+    const bool leaves = service["metadata"].contains("deletionTimestamp");
+    if (is_served_type(service) && !leaves)
+      serve(service);
+    else if (service["metadata"].contains("finalizers"))
+      release(service);
+  }
+}
+
+void ScriptedProvider::put_endpoints(const std::string& service) {
+  const auto path = "/apis/discovery.k8s.io/v1/namespaces/" + ns_ + "/endpointslices";
+  const Json slice{
+      {"metadata",
+       {{"generateName", service + "-"}, {"labels", {{"kubernetes.io/service-name", service}}}}},
+      {"addressType", "IPv4"},
+      {"endpoints", {{{"addresses", {"10.1.1.1"}}, {"conditions", {{"ready", true}}}}}},
+      {"ports", {{{"name", "tcp-80"}, {"port", 8080}}}}};
+  rest_.create(path, slice.dump());
+}
+
+bool ScriptedProvider::listens() const {
+  return temper_ == Temper::Good || temper_ == Temper::Silent || temper_ == Temper::NoAffinity ||
+         temper_ == Temper::Deaf;
+}
+
+void ScriptedProvider::serve(const Json& service) {
+  const auto uid = service["metadata"]["uid"].get<std::string>();
+  const auto spec = service["spec"].dump();
+  auto& mine = balancers_[uid];
+  if (mine.spec == spec) return;
+  if (mine.spec.empty()) mine.address = core::IpAddress::v4(kLoopbacks + ++addresses_);
+  decltype(mine.listeners) wanted;
+  for (const auto& port : service["spec"]["ports"]) {
+    const auto number = port["port"].get<std::uint16_t>();
+    if (!listens() || port.value("protocol", "TCP") != "TCP") continue;
+    auto& listener = mine.listeners[number];
+    wanted[number] = listener ? std::move(listener)
+                              : std::make_unique<testing::OneAnswer>(mine.address, "pod", number);
+  }
+  mine.listeners = std::move(wanted);
+  write(service, status_of(mine, service["spec"]), true);
+  mine.spec = spec;
+  if (temper_ != Temper::Deaf) ++mine.changes;
+}
+
+Json ScriptedProvider::status_of(const Balancer& balancer, const Json& spec) const {
+  const bool fails = temper_ == Temper::Refusing || temper_ == Temper::Broken;
+  const bool works_on = temper_ == Temper::Endless;
+  Json status;
+  status["loadBalancer"]["ingress"] = Json::array();
+  if (!fails && !works_on)
+    status["loadBalancer"]["ingress"].push_back({{"ip", balancer.address.text()}});
+  if (temper_ == Temper::Silent) return status;
+  const char* reason = temper_ == Temper::Refusing ? "Unsupported"
+                       : temper_ == Temper::Broken ? "Infrastructure"
+                       : works_on                  ? "Provisioning"
+                                                   : "Serving";
+  auto& conditions = status["conditions"] = Json::array();
+  conditions.push_back(
+      condition(core::kServingCondition, !fails && !works_on, reason, balancer.changes));
+  conditions.push_back(condition(core::kProvisioningCondition, works_on,
+                                 works_on ? "Provisioning" : "Complete", balancer.changes));
+  if (temper_ == Temper::NoAffinity && spec.value("sessionAffinity", "") == "ClientIP")
+    conditions.push_back(
+        condition(core::kDegradedCondition, true, "SessionAffinityNotSupported", balancer.changes));
+  return status;
+}
+
+void ScriptedProvider::release(const Json& service) {
+  balancers_.erase(service["metadata"]["uid"].get<std::string>());
+  write(service, {{"loadBalancer", nullptr}, {"conditions", nullptr}}, false);
+}
+
+void ScriptedProvider::write(const Json& service, const Json& status, bool finalizer) {
+  const auto path =
+      "/api/v1/namespaces/" + ns_ + "/services/" + service["metadata"]["name"].get<std::string>();
+  const Json finalizers = finalizer ? Json::array({core::kFinalizer}) : Json::array();
+  if (finalizer)
+    rest_.patch(path, "merge", Json{{"metadata", {{"finalizers", finalizers}}}}.dump());
+  rest_.patch(path + "/status", "merge", Json{{"status", status}}.dump());
+  if (!finalizer)
+    rest_.patch(path, "merge", Json{{"metadata", {{"finalizers", finalizers}}}}.dump());
+}
+
+}  // namespace kindlb::conformance

@@ -1,0 +1,63 @@
+#pragma once
+// A small cluster around a real API server: endpoints appear for Services with a selector, and a
+// provider of a chosen temper looks after those of type LoadBalancer in one namespace. Its load
+// balancers are listeners of this process, each Service with a loopback address of its own.
+
+#include "support/kube_server.hpp"
+#include "support/tcp.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace kindlb::conformance {
+
+enum class Temper {
+  Absent,      ///< does nothing
+  Good,        ///< serves, and says so
+  Silent,      ///< serves, without conditions
+  Refusing,    ///< Unsupported, whatever it is
+  NoAffinity,  ///< serves, but degrades session affinity
+  Endless,     ///< provisions for ever
+  Broken,      ///< Infrastructure
+  Liar,        ///< says that it serves, and nobody listens
+  Deaf,        ///< serves, but does not tell that it saw a change
+};
+
+class ScriptedProvider {
+ public:
+  ScriptedProvider(test::KubeServer& server, std::string ns, Temper temper);
+  ~ScriptedProvider();
+  ScriptedProvider(const ScriptedProvider&) = delete;
+  ScriptedProvider& operator=(const ScriptedProvider&) = delete;
+
+ private:
+  struct Balancer {
+    core::IpAddress address;
+    std::string spec;  ///< last acted on
+    int changes = 0;
+    std::map<std::uint16_t, std::unique_ptr<testing::OneAnswer>> listeners;
+  };
+
+  void run(const std::stop_token& stop);
+  void pass();
+  void put_endpoints(const std::string& service);
+  void serve(const nlohmann::json& service);
+  void release(const nlohmann::json& service);
+  bool listens() const;
+  nlohmann::json status_of(const Balancer& balancer, const nlohmann::json& spec) const;
+  void write(const nlohmann::json& service, const nlohmann::json& status, bool finalizer);
+
+  test::Rest rest_;
+  const std::string ns_;
+  const Temper temper_;
+  std::map<std::string, Balancer> balancers_;  ///< by uid
+  std::map<std::string, std::string> sliced_;  ///< uids of Services that have endpoints, by name
+  unsigned addresses_ = 0;
+  std::jthread thread_;
+};
+
+}  // namespace kindlb::conformance

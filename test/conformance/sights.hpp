@@ -1,0 +1,55 @@
+#pragma once
+// Statuses as providers show them, for tests of the judge.
+
+#include "kindlb/conformance/judge.hpp"
+
+#include <string>
+#include <utility>
+
+namespace kindlb::conformance {
+
+inline core::Condition condition(const char* type, core::ConditionStatus status, std::string reason,
+                                 int second = 0) {
+  return {.type = type,
+          .status = status,
+          .reason = std::move(reason),
+          .message = "words",
+          .last_transition = core::Timestamp(std::chrono::seconds(second))};
+}
+inline core::Condition serving(core::ConditionStatus status, std::string reason, int second = 0) {
+  return condition(core::kServingCondition, status, std::move(reason), second);
+}
+inline core::Condition provisioning(core::ConditionStatus status, std::string reason,
+                                    int second = 0) {
+  return condition(core::kProvisioningCondition, status, std::move(reason), second);
+}
+
+inline constexpr auto kTrue = core::ConditionStatus::True;
+inline constexpr auto kFalse = core::ConditionStatus::False;
+inline constexpr auto kUnknown = core::ConditionStatus::Unknown;
+
+inline Sight nothing() {
+  return {};
+}
+inline Sight at_work() {
+  return {{serving(kFalse, "Provisioning"), provisioning(kTrue, "Provisioning")}, false, true};
+}
+inline Sight served(int provisioned = 0, int serving_second = 0) {
+  return {
+      {serving(kTrue, "Serving", serving_second), provisioning(kFalse, "Complete", provisioned)},
+      true,
+      true};
+}
+inline Sight refused() {
+  return {{serving(kFalse, "Unsupported"), provisioning(kFalse, "Complete")}, false, true};
+}
+inline Sight broken(const char* reason = "Infrastructure") {
+  return {{serving(kFalse, reason), provisioning(kFalse, "Complete")}, false, true};
+}
+inline Sight degraded(const char* reason) {
+  auto out = served();
+  out.conditions.push_back(condition(core::kDegradedCondition, kTrue, reason));
+  return out;
+}
+
+}  // namespace kindlb::conformance
