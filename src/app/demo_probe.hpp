@@ -11,7 +11,7 @@
 namespace kindlb::app {
 
 struct Probe {
-  std::string question;  ///< "curl http://203.0.113.254/hostname"
+  std::string question;  ///< "curl http://198.51.100.254/hostname"
   std::string answer;    ///< the first line, or why there is none
   bool good = false;
 };

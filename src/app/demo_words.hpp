@@ -11,7 +11,7 @@ namespace kindlb::app {
 /// "Serving=False/Provisioning Provisioning=True"; a reason that only repeats the value is left
 /// out. Empty: no provider has said anything.
 std::string conditions_text(const core::Service& service);
-/// "203.0.113.254 fd00::1"
+/// "198.51.100.254 fd00::1"
 std::string addresses_text(const core::Service& service);
 /// "80/TCP 53/UDP 9999/SCTP!": with a mark where the port status has an error.
 std::string ports_text(const core::Service& service);

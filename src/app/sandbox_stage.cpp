@@ -57,17 +57,17 @@ docker::Subnet subnet(const std::string& text) {
   return {.cidr = cidr(text), .gateway = cidr(text).first().next()};
 }
 
-/// Networks to try, the best first. 203.0.113.0/24 is for documentation (RFC 5737): nobody can miss
-/// it, and examples may name addresses of it. Another sandbox may have it, and not every engine can
-/// do IPv6.
+/// Networks to try, the best first. 198.51.100.0/24 is for documentation (RFC 5737): nobody can
+/// miss it, and examples may name addresses of it. Another sandbox may have it, and not every
+/// engine can do IPv6.
 std::vector<docker::NetworkSpec> wanted_networks(const std::string& name) {
   core::Hasher hasher;
   const auto digits = hasher.add(name).text();
   const auto ipv6 = subnet("fd" + digits.substr(0, 2) + ":" + digits.substr(2, 4) + "::/64");
   const docker::Labels labels{{kWorkloadLabel, name}};
-  return {{name, labels, {subnet("203.0.113.0/24"), ipv6}, true},
+  return {{name, labels, {subnet("198.51.100.0/24"), ipv6}, true},
           {name, labels, {ipv6}, true},
-          {name, labels, {subnet("203.0.113.0/24")}, false},
+          {name, labels, {subnet("198.51.100.0/24")}, false},
           {name, labels, {}, false}};
 }
 

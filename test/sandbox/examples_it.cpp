@@ -11,7 +11,7 @@
 using namespace kindlb;
 
 namespace {
-/// 203.0.113.200, unless another sandbox on this engine has that network.
+/// 198.51.100.200, unless another sandbox on this engine has that network.
 std::string address_to_choose(docker::Engine& engine, const std::string& network) {
   for (const auto& subnet : testing::must(engine.inspect_network(network)).subnets) {
     if (subnet.cidr.address.family() != core::IpFamily::V4) continue;
