@@ -8,6 +8,8 @@
 #include "kindlb/kube/config.hpp"
 #include "kindlb/kube/objects.hpp"
 
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -90,11 +92,18 @@ int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
 
 /// The console goes before the results come.
 Result<conformance::Report> run_tests(kube::Objects& objects, const conformance::Settings& settings,
-                                      const std::stop_token& stop) {
+                                      StopSignal& stop) {
   ConformanceConsole console;
-  const std::stop_callback told(
-      stop, [] { std::fputs("\n  stopping; a second Ctrl-C does not clean up\n", stderr); });
-  return conformance::run(objects, settings, console, stop);
+  const std::stop_callback told(stop.token(), [] {
+    std::fputs(isatty(STDERR_FILENO) != 0 ? "\n" : "", stderr);  // after "^C"
+    std::fputs("  stopping: what the tests made is removed, unless Ctrl-C comes again\n", stderr);
+  });
+  stop.at_last([] {
+    std::fputs("  left behind; kindlb conformance --remove-leftovers removes it\n", stderr);
+  });
+  auto report = conformance::run(objects, settings, console, stop.token());
+  stop.at_last({});
+  return report;
 }
 
 int show(const conformance::Report& report, const ConformanceOptions& options) {
@@ -113,12 +122,12 @@ int conformance(const Options& options) {
   if (wanted.list) return list(wanted.settings.focus);
   for (const auto* file : {&wanted.junit_file, &wanted.json_file})
     if (const auto good = check_file(*file); !good) return complain(good.error());
-  const StopSignal stop(kCleanUpPatience);
+  StopSignal stop(kCleanUpPatience);
   const auto cluster = connect(options);
   if (!cluster) return complain(cluster.error());
   if (wanted.remove_leftovers) return remove_leftovers(*cluster->objects, stop.token());
   tell_leftovers(*cluster->objects);
-  auto report = run_tests(*cluster->objects, wanted.settings, stop.token());
+  auto report = run_tests(*cluster->objects, wanted.settings, stop);
   if (!report) return complain(report.error());
   report->server = cluster->url;
   report->version = cluster->version;

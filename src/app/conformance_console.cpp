@@ -23,11 +23,9 @@ std::size_t width_now() {
 }
 
 std::string activity(const ConformanceProgress::Running& running) {
-  if (running.waited >= seconds(1) || running.state.empty())
-    return running.wait.empty()
-               ? "begins"
-               : fmt::format("until {} ({} s)", running.wait, running.waited.count());
-  return running.state;
+  if (!running.wait.empty() && (running.waited >= seconds(1) || running.state.empty()))
+    return fmt::format("{} ({} s)", running.wait, running.waited.count());
+  return running.state.empty() ? "begins" : running.state;
 }
 
 bool is_worth_a_word(seconds before, seconds now) {
@@ -57,6 +55,7 @@ ConformanceConsole::~ConformanceConsole() {
 
 void ConformanceConsole::begins(std::size_t tests) {
   progress_ = {.total = tests};
+  draw();
 }
 
 void ConformanceConsole::say(const std::string& line) {
@@ -64,7 +63,7 @@ void ConformanceConsole::say(const std::string& line) {
 }
 
 void ConformanceConsole::sees(const std::string& test, const std::string& state) {
-  progress_.running[test].state = state;
+  progress_.running[test] = {.state = state};
   if (terminal_)
     draw();
   else
@@ -80,7 +79,7 @@ void ConformanceConsole::waits(const std::string& test, const std::string& what,
   if (terminal_)
     draw();
   else if (is_worth_a_word(before, running.waited))
-    print(fmt::format("  {}: waiting until {} ({} s)", test, what, running.waited.count()));
+    print(fmt::format("  {}: {} ({} s)", test, what, running.waited.count()));
 }
 
 void ConformanceConsole::finished(const conformance::TestResult& result) {

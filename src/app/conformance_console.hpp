@@ -24,7 +24,8 @@ struct ConformanceProgress {
   std::map<std::string, Running> running;
 };
 
-/// "7 of 25 done, 1 failed | source-ranges: until the old pods gone (12 s)", at most `width` wide.
+/// "7 of 25 done, 1 failed | source-ranges: waiting until the pods ready (12 s)", at most `width`
+/// wide.
 std::string live_line(const ConformanceProgress& progress, std::size_t width);
 
 class ConformanceConsole final : public conformance::Listener {

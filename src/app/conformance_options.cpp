@@ -1,10 +1,15 @@
 #include "app/flags.hpp"
+#include "kindlb/conformance/runner.hpp"
 
+#include <charconv>
+#include <optional>
 #include <regex>
 
 namespace kindlb::app {
 
 namespace {
+constexpr std::int64_t kDay = 86'400'000;
+
 constexpr const char* kConformanceExamples =
     "Examples:\n"
     "  kindlb conformance --kubeconfig dev.yaml           all tests, whoever provides there\n"
@@ -18,13 +23,42 @@ constexpr const char* kConformanceExamples =
     "Exit codes: 0 no test failed, 1 one failed or was cut short, 2 it could not begin.\n"
     "Ctrl-C stops the tests and removes what they made.";
 
-std::string check_pattern(const std::string& text) {
+std::string check_focus(const std::string& text) {
   try {
-    const std::regex pattern(text);
-    return "";
+    if (!conformance::list_tests(text).empty()) return "";
+    return "no test has a name that matches '" + text + "'; --list shows them";
   } catch (const std::regex_error&) {
     return "'" + text + "' is no regular expression";
   }
+}
+
+std::string check_label(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return "";
+  return "'" + text + "' is no label; write name=value, for example app=echo";
+}
+
+/// Something is appended to it, and the whole must be a name of the API.
+std::string check_prefix(const std::string& text) {
+  static const std::regex kName("[a-z]([-a-z0-9]{0,48}[a-z0-9])?");
+  if (std::regex_match(text, kName)) return "";
+  return "'" + text + "' cannot begin a namespace's name; use up to 50 of a-z, 0-9 and -";
+}
+
+/// "30s", "10m"; a bare number counts seconds.
+std::optional<conformance::milliseconds> time_of(const std::string& text) {
+  static const std::map<std::string, std::int64_t> kUnits{
+      {"", 1'000}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}};
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto unit = kUnits.find(std::string(read.ptr, text.data() + text.size()));
+  if (read.ec != std::errc() || unit == kUnits.end()) return std::nullopt;
+  if (number < 1 || number > kDay / unit->second) return std::nullopt;
+  return conformance::milliseconds(number * unit->second);
+}
+
+std::string check_time(const std::string& text) {
+  return time_of(text) ? "" : "'" + text + "' is no time between 1s and 24h; write 45s, 10m or 1h";
 }
 
 void add_workload_flags(CLI::App& command, conformance::Workload& workload) {
@@ -37,6 +71,7 @@ void add_workload_flags(CLI::App& command, conformance::Workload& workload) {
   command
       .add_option("--workload-selector", workload.selector,
                   "Use pods that are there instead, by a label: app=echo")
+      ->check(check_label)
       ->group(kGroup);
   command.add_option("--workload-namespace", workload.ns, "Where those pods are")
       ->capture_default_str()
@@ -51,16 +86,11 @@ void add_workload_flags(CLI::App& command, conformance::Workload& workload) {
       ->group(kGroup);
 }
 
-/// "30s", "10m"; a bare number counts seconds.
 CLI::Option* add_time(CLI::App& command, const std::string& name, conformance::milliseconds& target,
                       const std::string& description) {
-  const auto set = [&target](const double& seconds) {
-    target = conformance::milliseconds(static_cast<std::int64_t>(seconds * 1000));
-  };
-  return command.add_option_function<double>(name, set, description)
-      ->transform(
-          CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}))
-      ->check(CLI::Range(1.0, 86400.0).description(""))
+  const auto set = [&target](const std::string& text) { target = time_of(text).value_or(target); };
+  return command.add_option_function<std::string>(name, set, description)
+      ->check(check_time)
       ->option_text("TIME");
 }
 }  // namespace
@@ -72,7 +102,7 @@ void add_conformance_flags(CLI::App& command, ConformanceOptions& options) {
   command.add_flag("--list", options.list, "Name the tests and leave")->group(kGroup);
   command
       .add_option("--focus", settings.focus, "Only tests whose names match this regular expression")
-      ->check(check_pattern)
+      ->check(check_focus)
       ->group(kGroup);
   command.add_option("--parallel", settings.parallel, "Tests at a time")
       ->check(CLI::Range(1, 32).description(""))
@@ -87,6 +117,7 @@ void add_conformance_flags(CLI::App& command, ConformanceOptions& options) {
   command
       .add_option("--namespace-prefix", settings.namespace_prefix,
                   "How the namespace made for the tests begins")
+      ->check(check_prefix)
       ->capture_default_str()
       ->group(kGroup);
   command

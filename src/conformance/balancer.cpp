@@ -112,19 +112,20 @@ End Balancer::publish(const Wish& wish) {
 
 End Balancer::await(const std::function<Judgement(const Sight&, milliseconds)>& judge) {
   const auto begin = Clock::now();
-  Judgement judgement;
-  const auto decided = [&] {
-    const auto service = look();
-    const auto elapsed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-    const auto sight = service ? sight_of(*service) : Sight{};
-    if (service) scene_.sees(describe(sight));
-    judgement = judge(sight, elapsed);
-    return judgement.step != Step::Wait;
+  Sight sight;  // the last one: an API that stutters takes nothing back
+  const auto judge_now = [&](milliseconds elapsed) {
+    if (const auto service = look()) {
+      sight = sight_of(*service);
+      scene_.sees(describe(sight));
+    }
+    return judge(sight, elapsed);
   };
-  // The judge knows the limits; this one is only for an API that no longer answers.
-  const auto& limits = world_.settings.limits;
-  const auto most = std::max(limits.conditions, limits.provisioning) + limits.conditions;
-  if (auto end = scene_.until("the provider has decided", most, decided)) return end;
+  auto judgement = judge_now({});
+  while (judgement.step == Step::Wait) {
+    const auto elapsed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    if (!scene_.waits(judgement.reason, elapsed)) return scene_.fail("stopped");
+    judgement = judge_now(elapsed);
+  }
   settled_ = Clock::now();
   if (judgement.step == Step::Skip) return Outcome{Verdict::Skip, judgement.reason};
   if (judgement.step == Step::Fail) return scene_.fail(judgement.reason);

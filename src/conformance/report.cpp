@@ -14,8 +14,14 @@ std::string seconds(milliseconds time) {
   return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
 }
 
+/// What a server says need not be UTF-8.
+std::string to_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 /// XML 1.0 has no way to write most control characters.
-std::string xml_escaped(const std::string& text) {
+std::string xml_escaped(const std::string& any) {
+  const auto text = Json::parse(to_text(any, -1)).get<std::string>();
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -158,8 +164,7 @@ std::string to_json(const Report& report) {
                  {"skip", report.count(Verdict::Skip)},
                  {"stopped", report.count(Verdict::Stopped)},
                  {"tests", tests}};
-  // What a server says need not be UTF-8.
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return to_text(out, 2) + "\n";
 }
 
 std::string to_junit(const Report& report) {

@@ -113,11 +113,10 @@ Result<Provider> Run::find_provider() {
     const auto service = probe.look();
     const auto sight = service ? sight_of(*service) : Sight{};
     if (service) scene.sees(describe(sight));
-    scene.waits("somebody takes up a Service", since(begin));
     if (sight.has_address && !addressed) addressed = Clock::now();
     found = judge_provider(sight, since(begin), addressed ? since(*addressed) : milliseconds{0},
                            limits);
-    if (found == Provider::Unknown && !scene.pause(kPoll)) break;
+    if (found == Provider::Unknown && !scene.waits("nobody has taken it up", since(begin))) break;
   }
   return found;
 }

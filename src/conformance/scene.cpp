@@ -29,8 +29,9 @@ void Scene::sees(const std::string& state) {
   world_.listener.sees(test_.name, state);
 }
 
-void Scene::waits(const std::string& what, milliseconds waited) const {
+bool Scene::waits(const std::string& what, milliseconds waited) const {
   world_.listener.waits(test_.name, what, waited);
+  return pause(kPoll);
 }
 
 Outcome Scene::fail(const std::string& why) const {
@@ -47,9 +48,9 @@ End Scene::until(const std::string& what, milliseconds limit,
   while (!holds()) {
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     if (waited >= limit) return fail(fmt::format("not {} after {} s", what, limit.count() / 1000));
-    waits(what, waited);
-    if (!pause(kPoll)) return fail("stopped");
+    if (!waits("waiting until " + what, waited)) return fail("stopped");
   }
+  world_.listener.waits(test_.name, "", {});
   return std::nullopt;
 }
 

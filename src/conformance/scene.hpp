@@ -31,7 +31,8 @@ class Scene {
 
   /// The conditions that the Service has now.
   void sees(const std::string& state);
-  void waits(const std::string& what, milliseconds waited) const;
+  /// Tells of a wait, and waits a moment. False when stopped meanwhile.
+  bool waits(const std::string& what, milliseconds waited) const;
   void note(std::string line) { notes_.push_back(std::move(line)); }
   std::vector<std::string> take_notes() { return std::move(notes_); }
 

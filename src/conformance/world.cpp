@@ -56,7 +56,7 @@ Result<void> await_deployment(World& world, const std::string& name) {
   const auto begin = Clock::now();
   std::string state = "nothing seen yet";
   while (Clock::now() - begin < kPodPatience) {
-    world.listener.waits("preparation", "the pods ready",
+    world.listener.waits("preparation", "waiting until the pods ready",
                          std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
     const auto found = world.objects.get(world.deployment_path(name), world.stop);
     if (found && rolled_out(*found)) return {};

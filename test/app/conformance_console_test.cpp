@@ -13,15 +13,16 @@ ConformanceProgress two_at_work() {
   return {.total = 25,
           .done = 7,
           .failed = 0,
-          .running = {{"dual-stack", {.state = "Serving=True/Serving", .wait = "endpoints there"}},
-                      {"source-ranges", {.wait = "the pods ready", .waited = seconds(12)}}}};
+          .running = {
+              {"dual-stack", {.state = "Serving=True/Serving", .wait = "endpoints there"}},
+              {"source-ranges", {.wait = "waiting until the pods ready", .waited = seconds(12)}}}};
 }
 }  // namespace
 
 TEST_CASE("the live line says how far it is, and what everybody does") {
   CHECK(live_line(two_at_work(), 200) ==
-        "7 of 25 done | dual-stack: Serving=True/Serving | source-ranges: until the pods ready "
-        "(12 s)");
+        "7 of 25 done | dual-stack: Serving=True/Serving | source-ranges: waiting until the "
+        "pods ready (12 s)");
 }
 
 TEST_CASE("the live line counts failures only when there are any") {
@@ -36,7 +37,7 @@ TEST_CASE("the live line fits the terminal") {
 }
 
 TEST_CASE("before the first test there is no count, and at the end nothing") {
-  CHECK(live_line({.running = {{"probe", {.wait = "x", .waited = seconds(1)}}}}, 80) ==
-        "probe: until x (1 s)");
+  CHECK(live_line({.running = {{"probe", {.wait = "nobody", .waited = seconds(1)}}}}, 80) ==
+        "probe: nobody (1 s)");
   CHECK(live_line({}, 80).empty());
 }

@@ -91,13 +91,18 @@ TEST_CASE("conformance may use pods that are there") {
 
 TEST_CASE("conformance refuses what makes no sense") {
   for (const Words& words :
-       {Words{"--focus", "("}, Words{"--parallel", "0"}, Words{"--timeout", "soon"},
-        Words{"--timeout", "0s"}, Words{"-o", "xml"}, Words{"--workload-port", "70000"}}) {
-    CAPTURE(words.front());
+       {Words{"--focus", "("}, Words{"--focus", "no such test"}, Words{"--parallel", "0"},
+        Words{"--timeout", "soon"}, Words{"--timeout", "0s"}, Words{"--timeout", "25h"},
+        Words{"--timeout", "s"}, Words{"--timeout", ""}, Words{"--provision-timeout", "1d"},
+        Words{"-o", "xml"}, Words{"--workload-port", "70000"}, Words{"--workload-selector", "app"},
+        Words{"--workload-selector", "=x"}, Words{"--namespace-prefix", "A_b"},
+        Words{"--namespace-prefix", ""}}) {
+    CAPTURE(words.back());
     auto all = words;
     all.insert(all.begin(), "conformance");
     const auto result = app::parse(all);
     CHECK_FALSE(result.options);
     CHECK(result.exit_code == 2);
+    CHECK(result.text.find(words.front()) != std::string::npos);
   }
 }

@@ -4,6 +4,7 @@
 #include "conformance/test.hpp"
 #include "kindlb/profile/profile.hpp"
 #include "sandbox/sandbox_program.hpp"
+#include "support/kube_server.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -94,34 +95,52 @@ struct Run {
   }
 };
 
-/// A sandbox with these flags, and all tests against it.
-Run run_against(const Words& sandbox_flags, const Words& flags = {}) {
+/// A sandbox, and `kindlb conformance` against it.
+class Trial {
+ public:
+  explicit Trial(const Words& sandbox_flags) {
+    sandbox.start("sandbox", sandbox_flags);
+    sandbox.await_up();
+  }
+
+  void start(const Words& flags) {
+    Words words{KINDLB_PROGRAM, "conformance"};
+    const std::pair<const char*, std::string> usual[] = {
+        {"--kubeconfig", sandbox.config()}, {"--workload-selector", "app=echo"},
+        {"--workload-udp-port", "8080"},    {"--parallel", "4"},
+        {"--json", file("report.json")},    {"--junit", file("report.xml")}};
+    for (const auto& [flag, value] : usual) words.insert(words.end(), {flag, value});
+    words.insert(words.end(), flags.begin(), flags.end());
+    program = std::make_unique<test::Child>(words, file("conformance.log"));
+  }
+  Run await_end() {
+    const auto code = program->wait(kRunLimit);
+    Run run{.code = code.value_or(-1),
+            .log = log(),
+            .report = Json::parse(it::read_text(file("report.json")), nullptr, false),
+            .junit = it::read_text(file("report.xml"))};
+    REQUIRE_MESSAGE(run.report.is_object(), run.log << "\n--- sandbox:\n" << sandbox.log());
+    return run;
+  }
+  std::string log() const { return it::read_text(file("conformance.log")); }
+  std::size_t services_left() const {
+    const test::Rest rest(sandbox.client());
+    return Json::parse(rest.get("/api/v1/services?labelSelector=kindlb.dev/conformance"))["items"]
+        .size();
+  }
+
   SandboxProgram sandbox;
-  sandbox.start("sandbox", sandbox_flags);
-  sandbox.await_up();
-  const auto file = [&](const char* name) { return (sandbox.folder / name).string(); };
-  Words words{KINDLB_PROGRAM,
-              "conformance",
-              "--kubeconfig",
-              sandbox.config(),
-              "--workload-selector",
-              "app=echo",
-              "--workload-udp-port",
-              "8080",
-              "--parallel",
-              "4",
-              "--json",
-              file("report.json"),
-              "--junit",
-              file("report.xml")};
-  words.insert(words.end(), flags.begin(), flags.end());
-  test::Child program(words, file("conformance.log"));
-  const auto code = program.wait(kRunLimit);
-  Run run{.code = code.value_or(-1),
-          .log = it::read_text(file("conformance.log")),
-          .report = Json::parse(it::read_text(file("report.json")), nullptr, false),
-          .junit = it::read_text(file("report.xml"))};
-  REQUIRE_MESSAGE(run.report.is_object(), run.log << "\n--- sandbox:\n" << sandbox.log());
+  std::unique_ptr<test::Child> program;
+
+ private:
+  std::string file(const char* name) const { return (sandbox.folder / name).string(); }
+};
+
+Run run_against(const Words& sandbox_flags, const Words& flags = {}) {
+  Trial trial(sandbox_flags);
+  trial.start(flags);
+  auto run = trial.await_end();
+  CHECK(trial.services_left() == 0);
   return run;
 }
 
@@ -209,4 +228,23 @@ TEST_CASE("what was skipped and why is in the files") {
         std::string::npos);
   CHECK(run.report.value("pass", 0) == 1);
   CHECK(run.report.value("skip", 0) == 1);
+}
+
+TEST_CASE("Ctrl-C ends the tests, and what they made goes") {
+  Trial trial({});
+  trial.start({});
+  // As soon as a test has a Service.
+  trial.sandbox.await([&] {
+    return trial.log().find("udp-type-and-ports: ") != std::string::npos ||
+           !trial.program->running();
+  });
+  CHECK(trial.services_left() > 0);
+  trial.program->signal(SIGINT);
+  const auto run = trial.await_end();
+  CAPTURE(run.log);
+  CHECK(run.code == 1);
+  CHECK(run.log.find("stopping: what the tests made is removed") != std::string::npos);
+  CHECK(run.with("stopped").contains("unknown-feature-refused"));
+  CHECK(run.with("fail") == Names{});
+  CHECK(trial.services_left() == 0);
 }

@@ -24,7 +24,8 @@ class Listener {
   virtual void begins(std::size_t /*tests*/) {}
   /// The conditions of a test's Service have changed: "Serving=True/Serving, ...".
   virtual void sees(const std::string& /*test*/, const std::string& /*state*/) {}
-  /// Several times a second, for as long as a test waits; "the pods ready".
+  /// Several times a second, for as long as a test waits: "waiting until the pods ready". Empty: it
+  /// goes on.
   virtual void waits(const std::string& /*test*/, const std::string& /*what*/,
                      milliseconds /*waited*/) {}
   virtual void finished(const TestResult& result) = 0;
