@@ -33,3 +33,8 @@ function(kindlb_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
   endif()
 endfunction()
+
+# kindlb_compat_test(<name>): a test that also runs with the programs of older Kubernetes versions.
+function(kindlb_compat_test name)
+  set_property(TEST ${name} APPEND PROPERTY LABELS compat)
+endfunction()

@@ -11,24 +11,28 @@ readonly COREDNS_VERSION=v1.14.2
 readonly GO_NEEDED=1.26.3 # the highest go line of these modules' go.mod
 readonly PROGRAMS=$CACHE/kube
 
-# describe PROGRAM: sets module, version, package, and home, the folder that the program is kept in.
+# A PROGRAM below is a name, or of those of Kubernetes also NAME@VERSION, for another version than the one above.
+
+# describe PROGRAM: sets name, module, version, package, and home, the folder that the program is kept in.
 describe() {
-  case $1 in
-    kube-* | kubelet | kubeadm | kubectl) module=k8s.io/kubernetes package=$module/cmd/$1 ;;
+  name=${1%@*}
+  local other=${1#"$name"}
+  case $name in
+    kube-* | kubelet | kubeadm | kubectl) module=k8s.io/kubernetes package=$module/cmd/$name ;;
     agnhost) module=k8s.io/kubernetes package=$module/test/images/agnhost ;;
     e2e.test) module=k8s.io/kubernetes package=$module/test/e2e ;;
     ginkgo) module=k8s.io/kubernetes package=github.com/onsi/ginkgo/v2/ginkgo ;; # the one that e2e.test was made with
     etcd) module=go.etcd.io/etcd/server/v3 package=$module ;;
     kind) module=sigs.k8s.io/kind package=$module ;;
-    containerd* | ctr) module=github.com/containerd/containerd/v2 package=$module/cmd/$1 ;;
-    host-local) module=github.com/containernetworking/plugins package=$module/plugins/ipam/$1 ;;
-    portmap) module=github.com/containernetworking/plugins package=$module/plugins/meta/$1 ;;
-    loopback | ptp) module=github.com/containernetworking/plugins package=$module/plugins/main/$1 ;;
+    containerd* | ctr) module=github.com/containerd/containerd/v2 package=$module/cmd/$name ;;
+    host-local) module=github.com/containernetworking/plugins package=$module/plugins/ipam/$name ;;
+    portmap) module=github.com/containernetworking/plugins package=$module/plugins/meta/$name ;;
+    loopback | ptp) module=github.com/containernetworking/plugins package=$module/plugins/main/$name ;;
     coredns) module=github.com/coredns/coredns package=. ;;
     *) die "there is no recipe for the program $1: see scripts/go-programs.sh" ;;
   esac
   case $module in
-    k8s.io/*) version=$KUBE_VERSION home=$KUBE_VERSION ;;
+    k8s.io/*) version=${other#@} version=${version:-$KUBE_VERSION} home=$version ;;
     */etcd/*) version=$ETCD_VERSION home=$KUBE_VERSION ;; # together: KUBEBUILDER_ASSETS is one folder
     */kind) version=$KIND_VERSION home=kind-$version ;;
     */containerd/*) version=$CONTAINERD_VERSION home=containerd-$version ;;
@@ -38,9 +42,9 @@ describe() {
 }
 
 program_path() { # program_path PROGRAM
-  local module version package home
+  local name module version package home
   describe "$1"
-  echo "$PROGRAMS/$home/$1"
+  echo "$PROGRAMS/$home/$name"
 }
 
 at_least() { # at_least VERSION MINIMUM
@@ -104,14 +108,19 @@ make_module() { # make_module DIRECTORY
 }
 
 linker_flags() {
-  local variable=k8s.io/component-base/version numbers=${KUBE_VERSION#v}
-  printf -- '-s -w -X %s.gitVersion=%s -X %s.gitMajor=%s' "$variable" "$KUBE_VERSION" "$variable" "${numbers%%.*}"
-  printf -- ' -X %s.gitMinor=%s' "$variable" "$(cut -d. -f2 <<<"$numbers")"
-  printf -- ' -X github.com/containerd/containerd/v2/version.Version=%s' "$CONTAINERD_VERSION"
+  local variable=k8s.io/component-base/version numbers=${version#v}
+  printf -- '-s -w'
+  case $module in
+    k8s.io/*)
+      printf -- ' -X %s.gitVersion=%s -X %s.gitMajor=%s' "$variable" "$version" "$variable" "${numbers%%.*}"
+      printf -- ' -X %s.gitMinor=%s' "$variable" "$(cut -d. -f2 <<<"$numbers")"
+      ;;
+    */containerd/*) printf -- ' -X %s/version.Version=%s' "$module" "$version" ;;
+  esac
 }
 
 # Moved into place only when complete.
-compile() { # compile PROGRAM DIRECTORY
+compile() { # compile NAME DIRECTORY
   # containerd's snapshotters that kind never uses; nobody else knows these tags
   local command=(build -tags 'no_aufs no_zfs no_btrfs no_devmapper')
   [[ $1 != *.test ]] || command=(test -c -vet=off)
@@ -125,11 +134,11 @@ compile() { # compile PROGRAM DIRECTORY
 }
 
 build_program() { # build_program PROGRAM
-  local module version package home
+  local name module version package home
   describe "$1"
-  [[ ! -x $PROGRAMS/$home/$1 ]] || return 0
+  [[ ! -x $PROGRAMS/$home/$name ]] || return 0
   make_module "$work/modules/$home-${module##*/}"
-  timed "building $1 $version" compile "$1" "$work/modules/$home-${module##*/}"
+  timed "building $name $version" compile "$name" "$work/modules/$home-${module##*/}"
 }
 
 build_programs_alone() { # build_programs_alone PROGRAM...

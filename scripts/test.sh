@@ -4,8 +4,9 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly PARTS=(setup build scripts unit wire contract integration asan tsan)
+readonly PARTS=(setup build scripts unit wire contract integration compat asan tsan)
 readonly PRESET=release
+readonly OLDER_KUBE=v1.34.4 # of the oldest minor that was supported when ours came out
 
 label() { # label PRESET LABELS [CTEST-OPTION...]
   local preset=$1 labels=$2
@@ -28,6 +29,7 @@ part_setup() {
   scripts/setup-docker.sh
   scripts/setup-envoy.sh
   scripts/setup-kube.sh
+  scripts/setup-kube.sh "$OLDER_KUBE"
 }
 
 part_build() {
@@ -44,6 +46,15 @@ part_integration() {
   KUBEBUILDER_ASSETS=$(scripts/setup-kube.sh --print)
   export KUBEBUILDER_ASSETS
   label "$PRESET" integration
+}
+part_compat() {
+  KUBEBUILDER_ASSETS=$(scripts/setup-kube.sh --print "$OLDER_KUBE")
+  export KUBEBUILDER_ASSETS
+  local version
+  version=$("$KUBEBUILDER_ASSETS/kube-apiserver" --version)
+  [[ $version == "Kubernetes $OLDER_KUBE" ]] || die "$KUBEBUILDER_ASSETS/kube-apiserver is $version, not $OLDER_KUBE: remove it"
+  say "with $version"
+  label "$PRESET" compat
 }
 part_asan() { sanitized asan; }
 part_tsan() { sanitized tsan; }
