@@ -23,7 +23,7 @@ struct Wish {
   Json any = Json::object();       ///< fields of the spec that every type has
   Json balancer = Json::object();  ///< those that only type LoadBalancer has
   Json selector = nullptr;         ///< null: the pods that all tests share
-  std::size_t families = 1;
+  std::size_t families = 1;        ///< of endpoints that must be there; 0: none need be
 };
 
 class Balancer {
