@@ -83,12 +83,13 @@ bool mentions(const std::vector<std::string>& lines, const std::string& words) {
 TEST_CASE("a good provider passes, and nothing is left") {
   Stage stage(Temper::Good);
   const auto report = stage.run(
-      "^(tcp-type-and-ports|cleanup-finalizer|conditions|class-ignored|affinity-cluster)$");
-  REQUIRE(report.results.size() == 5);
+      "^(tcp-type-and-ports|cleanup-finalizer|conditions|class-ignored|affinity(-switch)?-cluster)"
+      "$");
+  REQUIRE(report.results.size() == 6);
   CHECK(report.provider == Provider::Speaking);
   for (const auto& result : report.results) check(result, Verdict::Pass, "");
   CHECK(exit_code(report) == 0);
-  CHECK(stage.notes.finished_names.size() == 5);
+  CHECK(stage.notes.finished_names.size() == 6);
   CHECK(stage.leftovers().empty());
   // v1.36 has no such field: who says it was required must notice.
   CHECK(mentions(report.remarks, "drops spec.requiredLoadBalancerFeatures"));
@@ -131,6 +132,11 @@ TEST_CASE("providers that do not get there fail") {
     Stage stage(Temper::Liar);
     check(stage.run("^tcp-type-and-ports$").results.at(0), Verdict::Fail,
           "does not answer at once");
+  }
+  SUBCASE("says nothing of having no affinity") {
+    Stage stage(Temper::Scattering);
+    stage.settings.limits.conditions = 10s;
+    check(stage.run("^affinity-cluster$").results.at(0), Verdict::Fail, "not stuck to one pod");
   }
   SUBCASE("does not tell that it saw a change") {
     Stage stage(Temper::Deaf);

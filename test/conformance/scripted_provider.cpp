@@ -82,7 +82,7 @@ void ScriptedProvider::put_endpoints(const std::string& service) {
 
 bool ScriptedProvider::listens() const {
   return temper_ == Temper::Good || temper_ == Temper::Silent || temper_ == Temper::NoAffinity ||
-         temper_ == Temper::Deaf;
+         temper_ == Temper::Deaf || temper_ == Temper::Scattering;
 }
 
 void ScriptedProvider::serve(const Json& service) {
@@ -95,9 +95,12 @@ void ScriptedProvider::serve(const Json& service) {
   for (const auto& port : service["spec"]["ports"]) {
     const auto number = port["port"].get<std::uint16_t>();
     if (!listens() || port.value("protocol", "TCP") != "TCP") continue;
+    const bool sticky =
+        service["spec"].value("sessionAffinity", "") == "ClientIP" && temper_ != Temper::Scattering;
     auto& listener = mine.listeners[number];
-    wanted[number] = listener ? std::move(listener)
-                              : std::make_unique<testing::OneAnswer>(mine.address, "pod", number);
+    wanted[number] =
+        listener ? std::move(listener) : std::make_unique<Pods>(mine.address, number, sticky);
+    wanted[number]->stick(sticky);
   }
   mine.listeners = std::move(wanted);
   write(service, status_of(mine, service["spec"]), true);

@@ -3,8 +3,8 @@
 // provider of a chosen temper looks after those of type LoadBalancer in one namespace. Its load
 // balancers are listeners of this process, each Service with a loopback address of its own.
 
+#include "conformance/pods.hpp"
 #include "support/kube_server.hpp"
-#include "support/tcp.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,6 +25,7 @@ enum class Temper {
   Broken,      ///< Infrastructure
   Liar,        ///< says that it serves, and nobody listens
   Deaf,        ///< serves, but does not tell that it saw a change
+  Scattering,  ///< says nothing of having no affinity
 };
 
 class ScriptedProvider {
@@ -39,7 +40,7 @@ class ScriptedProvider {
     core::IpAddress address;
     std::string spec;  ///< last acted on
     int changes = 0;
-    std::map<std::uint16_t, std::unique_ptr<testing::OneAnswer>> listeners;
+    std::map<std::uint16_t, std::unique_ptr<Pods>> listeners;
   };
 
   void run(const std::stop_token& stop);
