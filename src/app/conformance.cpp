@@ -33,13 +33,13 @@ struct Cluster {
   std::shared_ptr<kube::Objects> objects;
 };
 
-Result<Cluster> connect(const Options& options) {
+Result<Cluster> connect(const Options& options, const std::stop_token& stop) {
   const auto access = kube::load_kubeconfig(options.kubeconfig, options.context);
   if (!access) return access.error();
   auto client = http::make_client(access->endpoint);
   if (!client) return client.error();
   Cluster out{access->endpoint.url, "", kube::make_objects(std::move(*client))};
-  const auto version = out.objects->get("/version");
+  const auto version = out.objects->get("/version", stop);
   if (!version)
     return Error{version.error().kind,
                  "reach the cluster of context " + access->context + " at " + out.url,
@@ -109,11 +109,11 @@ Result<conformance::Report> run_tests(kube::Objects& objects, const conformance:
 int show(const conformance::Report& report, const ConformanceOptions& options) {
   const auto text = options.json ? to_json(report) : to_table(report);
   std::fputs(text.c_str(), stdout);
-  if (const auto done = write_file(options.junit_file, to_junit(report)); !done)
-    return complain(done.error());
-  if (const auto done = write_file(options.json_file, to_json(report)); !done)
-    return complain(done.error());
-  return exit_code(report);
+  auto code = exit_code(report);
+  for (const auto& done : {write_file(options.junit_file, to_junit(report)),
+                           write_file(options.json_file, to_json(report))})
+    if (!done) code = complain(done.error());
+  return code;
 }
 }  // namespace
 
@@ -122,8 +122,8 @@ int conformance(const Options& options) {
   if (wanted.list) return list(wanted.settings.focus);
   for (const auto* file : {&wanted.junit_file, &wanted.json_file})
     if (const auto good = check_file(*file); !good) return complain(good.error());
-  StopSignal stop(kCleanUpPatience);
-  const auto cluster = connect(options);
+  StopSignal stop(kCleanUpPatience, 1);
+  const auto cluster = connect(options, stop.token());
   if (!cluster) return complain(cluster.error());
   if (wanted.remove_leftovers) return remove_leftovers(*cluster->objects, stop.token());
   tell_leftovers(*cluster->objects);

@@ -24,18 +24,18 @@ sigset_t stop_signals() {
 
 }  // namespace
 
-StopSignal::StopSignal(std::chrono::milliseconds patience) {
+StopSignal::StopSignal(std::chrono::milliseconds patience, int impatient) {
   const auto set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  waiter_ = std::jthread([this, set, patience](const std::stop_token& ended) {
+  waiter_ = std::jthread([this, set, patience, impatient](const std::stop_token& ended) {
     sigwaitinfo(&set, nullptr);
     if (ended.stop_requested()) return;
     source_.request_stop();
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(patience);
     const timespec limit{whole.count(), std::chrono::nanoseconds(patience - whole).count()};
     const bool again = sigtimedwait(&set, nullptr, &limit) > 0;
-    if (!ended.stop_requested()) end(again ? 130 : 0);
+    if (!ended.stop_requested()) end(again ? 130 : impatient);
   });
 }
 

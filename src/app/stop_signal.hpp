@@ -14,8 +14,8 @@ namespace kindlb::app {
 class StopSignal {
  public:
   /// `patience`: how long an orderly end may take after the signal. Then the process ends anyway,
-  /// whatever still waits for an answer.
-  explicit StopSignal(std::chrono::milliseconds patience);
+  /// with the code `impatient`, whatever still waits for an answer.
+  explicit StopSignal(std::chrono::milliseconds patience, int impatient = 0);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
