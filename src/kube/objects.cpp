@@ -18,6 +18,11 @@ using core::Result;
 
 constexpr std::chrono::milliseconds kCallTimeout{15'000};
 
+/// Words that are no UTF-8 (from a command line) are for the server to refuse.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 class HttpObjects final : public Objects {
  public:
   explicit HttpObjects(std::shared_ptr<http::Client> client) : client_(std::move(client)) {}
@@ -31,13 +36,13 @@ class HttpObjects final : public Objects {
   }
 
   Result<Json> create(const std::string& path, const Json& object, std::stop_token stop) override {
-    return document(call("POST", path, "application/json", object.dump(), std::move(stop)),
+    return document(call("POST", path, "application/json", text_of(object), std::move(stop)),
                     "create in " + path);
   }
 
   Result<Json> patch(const std::string& path, const Json& changes, std::stop_token stop) override {
     return document(
-        call("PATCH", path, "application/merge-patch+json", changes.dump(), std::move(stop)),
+        call("PATCH", path, "application/merge-patch+json", text_of(changes), std::move(stop)),
         "patch " + path);
   }
 
