@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace kindlb::conformance {
 
 namespace {
@@ -37,20 +39,35 @@ Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::stri
   return out;
 }
 
+/// Those that were not asked to go yet. The last failure: they are tried again.
+Result<void> remove_each(kube::Objects& objects, const std::vector<Found>& found,
+                         std::set<std::string>& asked) {
+  Result<void> out;
+  for (const auto& one : found) {
+    if (asked.contains(one.path)) continue;
+    auto done = objects.remove(one.path);
+    if (done)
+      asked.insert(one.path);
+    else
+      out = std::move(done);
+  }
+  return out;
+}
+
 Result<void> remove_kind(kube::Objects& objects, const std::string& kind, const std::string& run,
                          const std::function<void(const std::string&)>& say,
                          const std::stop_token& stop) {
   const auto deadline = Clock::now() + kPodPatience;
   auto next_word = Clock::now() + std::chrono::seconds(5);
   std::string last;
-  bool asked = false;
+  std::set<std::string> asked;  // paths
   while (Clock::now() < deadline) {
     const auto found = find_labelled(objects, kind, run);
     if (found && found->empty()) return {};
-    if (found && !asked)
-      for (const auto& one : *found) (void)objects.remove(one.path);
-    asked = asked || found.ok();
-    last = found ? found->front().what : found.error().text();
+    const auto refused = found ? remove_each(objects, *found, asked) : found.error();
+    last = refused ? found->front().what : refused.error().text();
+    if (!refused && refused.error().kind == ErrorKind::Denied)
+      return Error{ErrorKind::Denied, "clean up", last};  // asking again would not help
     if (Clock::now() >= next_word) {
       say("waiting until it is gone: " + last);
       next_word += std::chrono::seconds(10);

@@ -1,0 +1,76 @@
+#include "kindlb/conformance/runner.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+using namespace kindlb;
+using namespace kindlb::conformance;
+using Json = nlohmann::json;
+
+namespace {
+/// An API with one Service of an earlier run.
+class OneLeftover final : public kube::Objects {
+ public:
+  core::Result<Json> get(const std::string& path, std::stop_token /*stop*/) override {
+    const bool services = path.find("/services?") != std::string::npos;
+    Json items = Json::array();
+    if (services && there) items.push_back({{"metadata", {{"namespace", "n"}, {"name", "s"}}}});
+    return Json{{"items", items}};
+  }
+  core::Result<std::string> text(const std::string& path, std::stop_token /*stop*/) override {
+    return unexpected(path);
+  }
+  core::Result<Json> create(const std::string& path, const Json& /*object*/,
+                            std::stop_token /*stop*/) override {
+    return unexpected(path);
+  }
+  core::Result<Json> patch(const std::string& path, const Json& /*changes*/,
+                           std::stop_token /*stop*/) override {
+    return unexpected(path);
+  }
+  core::Result<void> remove(const std::string& path, std::stop_token /*stop*/) override {
+    ++removals;
+    if (removals <= failures) return core::Error{failure, "DELETE " + path, "scripted"};
+    there = false;
+    return {};
+  }
+
+  bool there = true;
+  int removals = 0;
+  int failures = 0;  ///< of the first removals
+  core::ErrorKind failure = core::ErrorKind::Unavailable;
+
+ private:
+  static core::Error unexpected(const std::string& path) {
+    return {core::ErrorKind::Protocol, path, "nobody should ask for this"};
+  }
+};
+
+class Deaf final : public Listener {
+ public:
+  void say(const std::string& /*line*/) override {}
+  void finished(const TestResult& /*result*/) override {}
+};
+}  // namespace
+
+TEST_CASE("a removal that failed is tried again") {
+  OneLeftover api;
+  Deaf deaf;
+  api.failures = 1;
+  CHECK(remove_leftovers(api, deaf, {}).ok());
+  CHECK(api.removals == 2);
+}
+
+TEST_CASE("a removal that is not allowed ends at once, and says so") {
+  OneLeftover api;
+  Deaf deaf;
+  api.failures = 1;
+  api.failure = core::ErrorKind::Denied;
+  const auto done = remove_leftovers(api, deaf, {});
+  REQUIRE_FALSE(done.ok());
+  CHECK(done.error().kind == core::ErrorKind::Denied);
+  CHECK(done.error().detail.find("DELETE /api/v1/namespaces/n/services/s") != std::string::npos);
+  CHECK(api.removals == 1);
+}
