@@ -34,7 +34,7 @@ Balancer::Balancer(Scene& scene, const std::string& suffix)
     : scene_(scene), world_(scene.world()), name_(scene.test().name + suffix) {}
 
 Balancer::~Balancer() {
-  (void)world_.objects.remove(path());
+  if (made_) (void)world_.objects.remove(path());
 }
 
 std::string Balancer::path() const {
@@ -66,6 +66,7 @@ End Balancer::create(const Wish& wish) {
     refusal_ = made.error();
     return scene_.fail(made.error());
   }
+  made_ = true;
   return await_endpoints(wish.families);
 }
 
@@ -92,7 +93,10 @@ End Balancer::become_balancer(const Json& more) {
   if (!features.empty() && !annotation.empty())
     changes["metadata"]["annotations"][annotation] = fmt::format("{}", fmt::join(features, ","));
   const auto made = world_.objects.patch(path(), changes, world_.stop);
-  if (!made) return scene_.fail(made.error());
+  if (!made) {
+    refusal_ = made.error();
+    return scene_.fail(made.error());
+  }
   // Dropped fields are no error to an API server that does not know them.
   const bool taken = kept(*made, features);
   if (!features.empty() && !taken) world_.drops_features = true;

@@ -1,6 +1,6 @@
 #pragma once
 // One Service under test: made, changed, judged by its conditions, and spoken to. Deleted with the
-// object.
+// object, if it was made.
 
 #include "conformance/scene.hpp"
 #include "conformance/traffic.hpp"
@@ -65,7 +65,7 @@ class Balancer {
 
   const std::vector<core::IpAddress>& addresses() const { return addresses_; }
   core::Target target(const Port& port) const { return {addresses_.front(), port.number}; }
-  /// Why the API did not take it, after create() ended the test.
+  /// Why the API did not take it, after create() or become_balancer() ended the test.
   const std::optional<core::Error>& refusal() const { return refusal_; }
 
   /// "ports" of a spec for these.
@@ -84,6 +84,7 @@ class Balancer {
   World& world_;
   const std::string name_;
   Wish wish_;
+  bool made_ = false;  ///< by us: another's of that name is not ours to delete
   bool stated_ = false;
   std::optional<core::Error> refusal_;
   std::vector<core::IpAddress> addresses_;

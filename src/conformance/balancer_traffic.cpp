@@ -95,6 +95,8 @@ End Balancer::falls_silent(const Port& port, bool at_once) {
                                 [&] { return nobody(address); }))
       return end;
   }
+  // A question that was cut short has no answer either.
+  if (world_.stop.stop_requested()) return scene_.fail("stopped");
   return std::nullopt;
 }
 

@@ -48,7 +48,7 @@ const std::vector<Test>& all_tests() {
        .body = udp_pod_cycle_other_node},
       {.name = "udp-pod-cycle-same-node",
        .title = "should be able to preserve UDP traffic when server pod cycles for a LoadBalancer "
-                "service on the same nodes",
+                "service on the same node",
        .optional = true,
        .own_pods = true,
        .body = udp_pod_cycle_same_node},

@@ -108,14 +108,17 @@ Result<Provider> Run::find_provider() {
   const auto begin = Clock::now();
   std::optional<Clock::time_point> addressed;
   auto found = Provider::Unknown;
+  Sight sight;  // the last one: an API that stutters takes nothing back
   const auto& limits = world_.settings.limits;
   while (found == Provider::Unknown) {
     const auto service = probe.look();
-    const auto sight = service ? sight_of(*service) : Sight{};
+    if (service) sight = sight_of(*service);
     if (service) scene.sees(describe(sight));
     if (sight.has_address && !addressed) addressed = Clock::now();
     found = judge_provider(sight, since(begin), addressed ? since(*addressed) : milliseconds{0},
                            limits);
+    // An API that does not answer tells nothing of providers.
+    if (found == Provider::None && !service) return service.error();
     if (found == Provider::Unknown && !scene.waits("nobody has taken it up", since(begin))) break;
   }
   return found;

@@ -42,6 +42,11 @@ Outcome Scene::fail(const std::string& why) const {
   return {Verdict::Fail, why};
 }
 
+Outcome Scene::fail(const core::Error& error) const {
+  if (world_.stop.stop_requested()) return {Verdict::Stopped, "stopped"};
+  return {Verdict::Fail, error.text()};
+}
+
 End Scene::until(const std::string& what, milliseconds limit,
                  const std::function<bool()>& holds) const {
   const auto begin = Clock::now();
@@ -71,8 +76,10 @@ End Scene::start_pod(const std::string& name, const std::string& node) {
     // The namespace's service account comes a moment after the namespace.
     return made.ok() || refusal.kind != core::ErrorKind::Denied;
   };
-  if (auto end = until("allowed to create a pod", world_.settings.limits.conditions, created))
+  if (auto end = until("allowed to create a pod", world_.settings.limits.conditions, created)) {
+    end->reason += ": " + refusal.detail;
     return end;
+  }
   if (!refusal.operation.empty() && refusal.kind != core::ErrorKind::Denied) return fail(refusal);
   return until("pod " + name + " ready", kPodPatience, [&] {
     const auto found = world_.objects.get(path, world_.stop);

@@ -38,7 +38,8 @@ class Scene {
 
   /// The end of a test that went wrong: without conditions, what is optional cannot be judged.
   Outcome fail(const std::string& why) const;
-  Outcome fail(const core::Error& error) const { return fail(error.text()); }
+  /// Of the API: no fault of the provider's.
+  Outcome fail(const core::Error& error) const;
   bool pause(milliseconds time) const { return conformance::pause(world_.stop, time); }
   /// Asks again and again. `what` is for people: "until <what>", "not <what> after 30 s".
   End until(const std::string& what, milliseconds limit, const std::function<bool()>& holds) const;

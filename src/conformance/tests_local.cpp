@@ -81,7 +81,7 @@ Outcome local_source_ip(Scene& scene) {
   if (auto end = web.publish(local_wish())) return *end;
   if (auto end = web.answers(kWeb)) return *end;
   const auto peer = web.ask(kWeb, "/clientip");
-  if (!peer) return scene.fail(peer.error());
+  if (!peer) return scene.fail(peer.error().text());
   const auto seen = host_of(*peer);
   const auto own = local_address(web.target(kWeb));
   if (own && own->text() == seen) return {};

@@ -98,7 +98,7 @@ Outcome conditions_life_cycle(Scene& scene) {
   note_reason(scene, *service, core::kServingCondition, "Serving");
   note_reason(scene, *service, core::kProvisioningCondition, "Complete");
   const auto* const degraded = condition(*service, core::kDegradedCondition);
-  if (degraded != nullptr)
+  if (degraded != nullptr && degraded->status == core::ConditionStatus::True)
     scene.note("a plain Service is marked degraded: " + degraded->reason + ", " +
                degraded->message);
   // Changes that clients can and cannot see; judge_change looks at the times.
@@ -113,7 +113,7 @@ Outcome unknown_feature_refused(Scene& scene) {
   Balancer web(scene);
   if (auto end = web.create({})) return *end;
   auto end = web.become_balancer();
-  if (end && end->verdict == Verdict::Stopped) return *end;
+  if (end && (end->verdict == Verdict::Stopped || web.refusal())) return *end;
   if (!web.stated()) return {Verdict::Skip, "this API server has no requiredLoadBalancerFeatures"};
   if (!end) return scene.fail("a required feature that nobody knows was not refused");
   if (end->verdict == Verdict::Skip) return {};  // refused, as it must be

@@ -201,6 +201,16 @@ TEST_CASE("what a killed run left is found and removed by its label") {
   CHECK(stage.leftovers().empty());
 }
 
+TEST_CASE("another's Service of the same name stays") {
+  Stage stage(Temper::Good);
+  const auto services = "/api/v1/namespaces/" + stage.ns + "/services";
+  const Json service{{"metadata", {{"name", "conditions"}}},
+                     {"spec", {{"ports", {{{"port", 80}}}}}}};
+  REQUIRE(stage.objects->create(services, service).ok());
+  check(stage.run("^conditions$").results.at(0), Verdict::Fail, "already exists");
+  CHECK(stage.objects->get(services + "/conditions").ok());
+}
+
 TEST_CASE("what cannot begin says why") {
   Stage stage(Temper::Good);
   SUBCASE("no such pods") {
