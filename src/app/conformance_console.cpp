@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace kindlb::app {
 
@@ -28,6 +30,12 @@ std::string activity(const ConformanceProgress::Running& running) {
   return running.state.empty() ? "begins" : running.state;
 }
 
+/// Others' words in it may have several lines, or move the cursor.
+void make_printable(std::string& line) {
+  std::ranges::replace_if(
+      line, [](unsigned char c) { return c < 0x20; }, ' ');
+}
+
 bool is_worth_a_word(seconds before, seconds now) {
   const auto words = [](seconds time) {
     return time < kFirstWord ? 0 : 1 + (time - kFirstWord) / kNextWord;
@@ -42,6 +50,7 @@ std::string live_line(const ConformanceProgress& progress, std::size_t width) {
   if (progress.failed > 0) line += fmt::format(", {} failed", progress.failed);
   for (const auto& [test, running] : progress.running)
     line += fmt::format("{}{}: {}", line.empty() ? "" : " | ", test, activity(running));
+  make_printable(line);
   if (line.size() <= width) return line;
   return line.substr(0, width < 3 ? 0 : width - 3) + "...";
 }
@@ -93,7 +102,8 @@ void ConformanceConsole::finished(const conformance::TestResult& result) {
                     why.empty() ? "" : ": ", why));
 }
 
-void ConformanceConsole::print(const std::string& line) {
+void ConformanceConsole::print(std::string line) {
+  make_printable(line);
   if (!drawn_.empty()) std::fputs("\r\033[K", stderr);
   drawn_.clear();
   std::fprintf(stderr, "%s\n", line.c_str());

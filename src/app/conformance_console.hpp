@@ -43,7 +43,7 @@ class ConformanceConsole final : public conformance::Listener {
   void finished(const conformance::TestResult& result) override;
 
  private:
-  void print(const std::string& line);
+  void print(std::string line);
   void draw();
 
   const bool terminal_;

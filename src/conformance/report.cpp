@@ -141,6 +141,9 @@ std::string to_table(const Report& report) {
   for (const auto& one : report.results) {
     auto why = one.outcome.reason;
     for (const auto& note : one.notes) why += (why.empty() ? "" : "; ") + note;
+    // What a provider or a server says may have several lines.
+    std::ranges::replace_if(
+        why, [](unsigned char c) { return c < 0x20; }, ' ');
     out += fmt::format("{:<{}}  {:<7}  {:>7}  {}\n", one.name, width, name_of(one.outcome.verdict),
                        seconds(one.took), why);
   }

@@ -36,6 +36,11 @@ TEST_CASE("the live line fits the terminal") {
   CHECK(live_line(two_at_work(), 1) == "...");
 }
 
+TEST_CASE("the live line is one line, whatever a provider says") {
+  CHECK(live_line({.running = {{"probe", {.wait = "a\nb\x1b", .waited = seconds(1)}}}}, 80) ==
+        "probe: a b  (1 s)");
+}
+
 TEST_CASE("before the first test there is no count, and at the end nothing") {
   CHECK(live_line({.running = {{"probe", {.wait = "nobody", .waited = seconds(1)}}}}, 80) ==
         "probe: nobody (1 s)");

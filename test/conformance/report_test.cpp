@@ -48,6 +48,12 @@ TEST_CASE("the table is for people") {
         "2 tests in 2.0 s: 1 pass, 0 fail, 1 skip\n");
 }
 
+TEST_CASE("in the table, words of several lines are one") {
+  auto report = a_report();
+  report.results[1].outcome.reason = "one\ntwo\x1b";
+  CHECK(to_table(report).find("udp   skip         0.0  one two\n") != std::string::npos);
+}
+
 TEST_CASE("JSON has everything") {
   const auto json = Json::parse(to_json(a_report()));
   CHECK(json["provider"] == "with-conditions");
