@@ -36,13 +36,16 @@ End Balancer::find_addresses() {
       addresses_.push_back(*ip);
       continue;
     }
-    std::optional<core::IpAddress> known;
+    if (ingress.hostname.empty()) continue;
+    std::vector<core::IpAddress> known;
     if (auto end = scene_.until("the name " + ingress.hostname + " known", kNamePropagation, [&] {
           known = resolve(ingress.hostname);
-          return known.has_value();
+          return !known.empty();
         }))
       return end;
-    addresses_.push_back(*known);
+    // A name may have both families, but only a Service of two promises that both work.
+    if (service->spec.ip_families.size() < 2) known.resize(1, known.front());
+    addresses_.insert(addresses_.end(), known.begin(), known.end());
   }
   if (addresses_.empty()) return scene_.fail("the status has no address that can be used");
   return std::nullopt;

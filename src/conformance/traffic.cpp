@@ -106,14 +106,20 @@ Result<std::string> UdpClient::ask(const std::string& question, std::chrono::mil
   return std::string(answer.data(), static_cast<std::size_t>(got));
 }
 
-std::optional<core::IpAddress> resolve(const std::string& host) {
+std::vector<core::IpAddress> resolve(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return {};
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
-  if (found->ai_family != AF_INET && found->ai_family != AF_INET6) return std::nullopt;
-  return address_of(*found->ai_addr);
+  std::vector<core::IpAddress> out;
+  for (const auto* one = found; one != nullptr; one = one->ai_next) {
+    if (one->ai_family != AF_INET && one->ai_family != AF_INET6) continue;
+    const auto address = address_of(*one->ai_addr);
+    if (std::ranges::find(out, address.family(), &core::IpAddress::family) == out.end())
+      out.push_back(address);
+  }
+  return out;
 }
 
 std::optional<core::IpAddress> local_address(const core::Target& target) {

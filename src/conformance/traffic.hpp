@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace kindlb::conformance {
 
@@ -37,7 +38,7 @@ std::optional<core::IpAddress> local_address(const core::Target& target);
 /// Of the ranges that are not routed on the internet.
 bool is_private(const core::IpAddress& address);
 
-/// Nothing: the name is not known (yet).
-std::optional<core::IpAddress> resolve(const std::string& host);
+/// The best address of each family, the best of all first. None: the name is not known (yet).
+std::vector<core::IpAddress> resolve(const std::string& host);
 
 }  // namespace kindlb::conformance
