@@ -77,6 +77,7 @@ Result<void> make_pods(World& world) {
                                          deployment(world, kServer, kReplicas, 0), world.stop);
   if (!made) return made.error();
   world.selector = {{"app", kServer}};
+  world.pods = kReplicas;
   return await_deployment(world, kServer);
 }
 
@@ -90,7 +91,8 @@ Result<void> find_pods(World& world) {
   const auto pods = world.objects.get(
       world.path("pods") + "?labelSelector=" + kube::url_part(wanted), world.stop);
   if (!pods) return pods.error();
-  if (list_at(*pods, "/items").empty())
+  world.pods = list_at(*pods, "/items").size();
+  if (world.pods == 0)
     return Error{ErrorKind::NotFound, "use --workload-selector " + wanted,
                  "no pod in namespace " + world.ns + " has that label"};
   return {};

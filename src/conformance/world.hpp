@@ -29,7 +29,8 @@ struct World {
 
   std::string run;  ///< value of the label on everything made
   std::string ns;
-  Json selector;  ///< of the pods that all tests may use
+  Json selector;         ///< of the pods that all tests may use
+  std::size_t pods = 0;  ///< how many these are
   std::string image;
   std::vector<std::string> nodes;  ///< that take pods
   std::vector<std::string> node_addresses;

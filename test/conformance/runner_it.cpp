@@ -38,9 +38,11 @@ std::string new_namespace() {
   const auto ns = "conf-" + std::to_string(++count);
   const test::Rest rest(server().client());
   rest.create("/api/v1/namespaces", Json{{"metadata", {{"name", ns}}}}.dump());
-  const Json pod{{"metadata", {{"name", "pod"}, {"labels", {{"app", "pods"}}}}},
-                 {"spec", {{"containers", {{{"name", "c"}, {"image", "none"}}}}}}};
-  rest.create("/api/v1/namespaces/" + ns + "/pods", pod.dump());
+  for (const char* name : {"first", "second"}) {
+    const Json pod{{"metadata", {{"name", name}, {"labels", {{"app", "pods"}}}}},
+                   {"spec", {{"containers", {{{"name", "c"}, {"image", "none"}}}}}}};
+    rest.create("/api/v1/namespaces/" + ns + "/pods", pod.dump());
+  }
   return ns;
 }
 
@@ -199,6 +201,13 @@ TEST_CASE("what a killed run left is found and removed by its label") {
   CHECK(stage.leftovers() == std::vector<std::string>{"service " + stage.ns + "/left"});
   CHECK(remove_leftovers(*stage.objects, stage.notes, {}).ok());
   CHECK(stage.leftovers().empty());
+}
+
+TEST_CASE("with one pod nobody can tell whether affinity was switched off") {
+  Stage stage(Temper::Good);
+  const auto second = "/api/v1/namespaces/" + stage.ns + "/pods/second?gracePeriodSeconds=0";
+  REQUIRE(stage.objects->remove(second).ok());
+  check(stage.run("^affinity-switch-local$").results.at(0), Verdict::Skip, "needs two pods");
 }
 
 TEST_CASE("another's Service of the same name stays") {
