@@ -118,11 +118,15 @@ End Balancer::await(const std::function<Judgement(const Sight&, milliseconds)>& 
   const auto begin = Clock::now();
   Sight sight;  // the last one: an API that stutters takes nothing back
   const auto judge_now = [&](milliseconds elapsed) {
-    if (const auto service = look()) {
+    const auto service = look();
+    if (service) {
       sight = sight_of(*service);
       scene_.sees(describe(sight));
     }
-    return judge(sight, elapsed);
+    auto judgement = judge(sight, elapsed);
+    if (!service && judgement.step != Step::Go)
+      judgement.reason += "; the API tells no more: " + service.error().text();
+    return judgement;
   };
   auto judgement = judge_now({});
   while (judgement.step == Step::Wait) {
