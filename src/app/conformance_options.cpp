@@ -20,8 +20,10 @@ constexpr const char* kConformanceExamples =
     "A test skips where the provider says that it does not support what is tested\n"
     "(LoadBalancerServing=False/Unsupported, or LoadBalancerDegraded for that very feature),\n"
     "and fails if every provider must support it. docs/conformance.md has the rules.\n"
-    "Exit codes: 0 no test failed, 1 one failed or was cut short, 2 it could not begin.\n"
-    "Ctrl-C stops the tests and removes what they made.";
+    "Exit codes: 0 no test failed, 1 one failed or was cut short, 2 it could not begin\n"
+    "or not write the results. Ctrl-C stops the tests and removes what they made; a second one "
+    "ends\n"
+    "at once (130), and --remove-leftovers removes it later.";
 
 std::string check_focus(const std::string& text) {
   try {
@@ -78,7 +80,7 @@ void add_workload_flags(CLI::App& command, conformance::Workload& workload) {
       ->group(kGroup);
   command
       .add_option("--workload-port", workload.tcp_port,
-                  "Their TCP port, which answers HTTP GET /hostname")
+                  "Their TCP port, which answers HTTP GET /hostname and /clientip")
       ->capture_default_str()
       ->group(kGroup);
   command.add_option("--workload-udp-port", workload.udp_port, "Their UDP port, which answers")

@@ -14,7 +14,8 @@ struct Workload {
   /// that a node has, else the public one.
   std::string image;
   /// Not empty: pods that are there, "app=echo", in namespace `ns`. They must answer HTTP
-  /// GET /hostname with a name of their own, and every datagram with some datagram.
+  /// GET /hostname with a name of their own, GET /clientip with the address and port of their peer,
+  /// and every datagram with some datagram.
   std::string selector;
   std::string ns = "default";
   std::uint16_t tcp_port = 8080;
