@@ -35,8 +35,8 @@ std::string check_focus(const std::string& text) {
 }
 
 std::string check_label(const std::string& text) {
-  const auto equals = text.find('=');
-  if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return "";
+  static const std::regex kLabel("[A-Za-z0-9][-A-Za-z0-9_./]*=[A-Za-z0-9][-A-Za-z0-9_.]*");
+  if (std::regex_match(text, kLabel)) return "";
   return "'" + text + "' is no label; write name=value, for example app=echo";
 }
 
@@ -81,9 +81,11 @@ void add_workload_flags(CLI::App& command, conformance::Workload& workload) {
   command
       .add_option("--workload-port", workload.tcp_port,
                   "Their TCP port, which answers HTTP GET /hostname and /clientip")
+      ->check(CLI::Range(1, 65535).description(""))
       ->capture_default_str()
       ->group(kGroup);
   command.add_option("--workload-udp-port", workload.udp_port, "Their UDP port, which answers")
+      ->check(CLI::Range(1, 65535).description(""))
       ->capture_default_str()
       ->group(kGroup);
 }

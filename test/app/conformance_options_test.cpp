@@ -94,9 +94,10 @@ TEST_CASE("conformance refuses what makes no sense") {
        {Words{"--focus", "("}, Words{"--focus", "no such test"}, Words{"--parallel", "0"},
         Words{"--timeout", "soon"}, Words{"--timeout", "0s"}, Words{"--timeout", "25h"},
         Words{"--timeout", "s"}, Words{"--timeout", ""}, Words{"--provision-timeout", "1d"},
-        Words{"-o", "xml"}, Words{"--workload-port", "70000"}, Words{"--workload-selector", "app"},
-        Words{"--workload-selector", "=x"}, Words{"--namespace-prefix", "A_b"},
-        Words{"--namespace-prefix", ""}}) {
+        Words{"-o", "xml"}, Words{"--workload-port", "70000"}, Words{"--workload-port", "0"},
+        Words{"--workload-selector", "app!=x"}, Words{"--workload-selector", "a=b,c=d"},
+        Words{"--workload-selector", "app"}, Words{"--workload-selector", "=x"},
+        Words{"--namespace-prefix", "A_b"}, Words{"--namespace-prefix", ""}}) {
     CAPTURE(words.back());
     auto all = words;
     all.insert(all.begin(), "conformance");
