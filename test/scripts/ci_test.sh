@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# What .ci/run does when stages fail, hang or are interrupted: the table at the end, its exit code, and that the clusters
+# are removed. make is a stand-in, and so is timeout, which has less patience.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export MADE=$work/made HANGS=$work/hangs
+failures=0
+
+mkdir "$work/path"
+cat >"$work/path/make" <<'EOF'
+#!/bin/bash
+echo "$*" >>"$MADE"
+case " $BAD " in *" $1 "*) exit 2 ;; esac
+[[ $1 != "$HANG" ]] || { touch "$HANGS" && exec sleep 120; }
+EOF
+cat >"$work/path/timeout" <<'EOF'
+#!/bin/bash
+limit=600
+[[ $4 != "$HANG" ]] || limit=$PATIENCE
+exec /usr/bin/timeout "$1" "$limit" "${@:3}"
+EOF
+chmod +x "$work"/path/*
+
+# ci BAD-TARGETS [HANGING-TARGET [PATIENCE]]: becomes .ci/run, in another folder, which must not matter.
+ci() {
+  cd /
+  BAD=$1 HANG=${2:-} PATIENCE=${3:-90} PATH=$work/path:$PATH HOME=$work exec "$root/.ci/run" 2>"$work/said"
+}
+
+table() { tail -n 6 "$work/said" | sed -E 's/ +([0-9]+m)?[0-9]+s$//; s/ +/ /; s/ *$//'; }
+
+# expect WHAT CODE TABLE MADE: of the run that just ended.
+expect() {
+  if [[ $code != "$2" || $(table) != "$3"$'\ntotal' || $(paste -sd, "$MADE") != "$4" ]]; then
+    printf 'FAILED: %s: exit code %s, made %s, said:\n' "$1" "$code" "$(paste -sd, "$MADE")"
+    cat "$work/said"
+    failures=$((failures + 1))
+  fi
+  rm -f "$MADE" "$HANGS"
+}
+
+run() { # run as ci; sets code
+  code=0
+  (ci "$@") || code=$?
+}
+
+readonly REMOVED='cluster-delete NAME=ci,cluster-delete NAME=e2e-other'
+readonly EVERYTHING="setup,build,test,e2e NAME=ci,$REMOVED"
+
+run ''
+expect 'all is well' 0 $'setup ok\nbuild ok\ntest ok\ne2e ok\nclean-up ok' "$EVERYTHING"
+run setup
+expect 'no set-up' 1 $'setup FAILED\nbuild not run\ntest not run\ne2e not run\nclean-up not run' setup
+run build
+expect 'no build' 1 $'setup ok\nbuild FAILED\ntest not run\ne2e not run\nclean-up not run' setup,build
+run test
+expect 'a test fails' 1 $'setup ok\nbuild ok\ntest FAILED\ne2e ok\nclean-up ok' "$EVERYTHING"
+run e2e
+expect 'a cluster test fails' 1 $'setup ok\nbuild ok\ntest ok\ne2e FAILED\nclean-up ok' "$EVERYTHING"
+run cluster-delete
+expect 'a cluster stays' 1 $'setup ok\nbuild ok\ntest ok\ne2e ok\nclean-up FAILED' "$EVERYTHING"
+run '' e2e 3 # enough for the stand-in to start, on a busy machine too
+expect 'a cluster test hangs' 1 $'setup ok\nbuild ok\ntest ok\ne2e over 75m\nclean-up ok' "$EVERYTHING"
+
+ci '' e2e &
+process=$!
+for ((i = 0; i < 600; i++)); do
+  [[ ! -e $HANGS ]] || break
+  sleep 0.1
+done
+kill -TERM "$process"
+code=0 SECONDS=0
+wait "$process" || code=$?
+expect 'CI ends it' 1 $'setup ok\nbuild ok\ntest ok\ne2e interrupted\nclean-up ok' "$EVERYTHING"
+((SECONDS < 60)) || { echo "FAILED: it waited for what CI had ended" && failures=$((failures + 1)); }
+
+((failures == 0))
