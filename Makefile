@@ -14,8 +14,8 @@ export JOBS NAME FAMILY WORKERS PROXY FOCUS PROCS ARGS
 
 PROGRAMS := kindlb kindlb-agent kindlb-echo
 
-.PHONY: check help setup build run demo version cleanup test test-unit test-asan test-tsan bench lint fmt coverage \
-  clean cluster cluster-delete e2e e2e-dual e2e-nftables
+.PHONY: check help setup build run demo version cleanup test test-unit build-sanitized test-asan test-tsan bench lint \
+  fmt coverage clean cluster cluster-delete e2e e2e-dual e2e-nftables
 
 ##@ Use it
 
@@ -48,6 +48,9 @@ test: ## Everything: set-up, all kinds of tests, sanitizers, script checks, and 
 
 test-unit: ## The unit tests only (no Docker needed)
 	@scripts/test.sh build unit
+
+build-sanitized: ## Build what test-asan and test-tsan run
+	@for preset in asan tsan; do scripts/build.sh $$preset tests_unit tests_wire || exit; done
 
 test-asan: ## Unit and wire tests under the address and undefined-behaviour sanitizers
 	@scripts/test.sh asan

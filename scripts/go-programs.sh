@@ -149,6 +149,8 @@ build_programs_alone() { # build_programs_alone PROGRAM...
   work=$(mktemp -d "$PROGRAMS/build.XXXXXX")
   mkdir "$work/modules"
   trap 'rm -rf "$work"' EXIT
+  # The compiler of Go spends a sixth of its time on tidying memory that need not be tidied.
+  export GOGC=400
   export GOTOOLCHAIN=local GOFLAGS='-mod=mod -trimpath -buildvcs=false' GOWORK=off GO111MODULE=on CGO_ENABLED=0
   for program; do build_program "$program"; done
 }
