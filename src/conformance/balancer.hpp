@@ -35,6 +35,8 @@ class Balancer {
 
   /// As ClusterIP, with endpoints: the load balancer is then expected to work at once.
   End create(const Wish& wish);
+  /// Ready ones, of that many families.
+  End await_endpoints(std::size_t families);
   /// Makes it of type LoadBalancer, states what is required, and waits for the KEP's judgement.
   /// `more`: fields of the spec beside those of the wish.
   End become_balancer(const Json& more = Json::object());
@@ -73,7 +75,6 @@ class Balancer {
 
  private:
   std::string path() const;
-  End await_endpoints(std::size_t families);
   End await(const std::function<Judgement(const Sight&, milliseconds)>& judge);
   End find_addresses();
   End falls_silent(const Port& port, bool at_once);

@@ -132,7 +132,11 @@ Outcome Run::outcome_of(const Test& test, Scene& scene) {
   if (test.own_pods && world_.nodes.size() < test.nodes)
     return {Verdict::Skip, fmt::format("needs {} nodes that take pods, the cluster has {}",
                                        test.nodes, world_.nodes.size())};
-  return test.body(scene);
+  try {
+    return test.body(scene);
+  } catch (const Json::exception& problem) {  // of a field that is not what the API says it is
+    return {Verdict::Fail, fmt::format("an answer of the API server: {}", problem.what())};
+  }
 }
 
 TestResult Run::run_test(const Test& test) {

@@ -49,7 +49,7 @@ Outcome dual_stack(Scene& scene) {
   if (auto end = web.create(wish)) {
     if (web.refusal() && web.refusal()->kind == core::ErrorKind::Invalid)
       return {Verdict::Skip, "this cluster is not dual-stack: " + web.refusal()->detail};
-    if (end->verdict == Verdict::Fail && !web.refusal())
+    if (end->verdict == Verdict::Fail && !web.refusal() && !web.await_endpoints(1))
       return {Verdict::Skip, "the pods have addresses of one family only"};
     return *end;
   }
@@ -82,8 +82,9 @@ Outcome class_ignored(Scene& scene) {
   const auto service = classed.look();
   if (!service) return scene.fail(service.error());
   const auto sight = sight_of(*service);
-  if (!sight.conditions.empty())
-    return scene.fail("a Service of another class got conditions: " + describe(sight));
+  if (!service->status.conditions.empty())
+    return scene.fail("a Service of another class got the condition " +
+                      service->status.conditions.front().type);
   if (sight.has_address) return scene.fail("a Service of another class got an address");
   if (sight.has_finalizer) return scene.fail("a Service of another class got the finalizer");
   return {};
@@ -116,8 +117,11 @@ Outcome unknown_feature_refused(Scene& scene) {
   if (end && (end->verdict == Verdict::Stopped || web.refusal())) return *end;
   if (!web.stated()) return {Verdict::Skip, "this API server has no requiredLoadBalancerFeatures"};
   if (!end) return scene.fail("a required feature that nobody knows was not refused");
-  if (end->verdict == Verdict::Skip) return {};  // refused, as it must be
-  return *end;
+  if (end->verdict != Verdict::Skip) return *end;
+  const auto service = web.look();
+  if (!service) return scene.fail(service.error());
+  if (!service->status.ingress.empty()) return scene.fail("it was refused, and has an address");
+  return {};
 }
 
 }  // namespace kindlb::conformance

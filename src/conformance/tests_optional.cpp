@@ -65,7 +65,7 @@ End spreads(Scene& scene, Balancer& web) {
 }
 
 Outcome affinity(Scene& scene, const char* policy, bool switches) {
-  if (switches && scene.world().pods < 2)
+  if (scene.world().pods < 2)
     return {Verdict::Skip, "needs two pods, and --workload-selector names one"};
   Balancer web(scene);
   Wish wish;

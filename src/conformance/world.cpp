@@ -68,6 +68,10 @@ Result<void> await_deployment(World& world, const std::string& name) {
 }
 
 Result<void> make_pods(World& world) {
+  if (world.nodes.empty())
+    return Error{ErrorKind::Unavailable, "start pods",
+                 "no node of the cluster is ready for them; --workload-selector uses pods that are "
+                 "there"};
   world.listener.say(
       fmt::format("namespace {}: starting {} pods of {}", world.ns, kReplicas, world.image));
   const Json ns{{"metadata", {{"name", world.ns}, {"labels", world.labels()}}}};
