@@ -50,7 +50,7 @@ test-unit: ## The unit tests only (no Docker needed)
 	@scripts/test.sh build unit
 
 build-sanitized: ## Build what test-asan and test-tsan run
-	@for preset in asan tsan; do scripts/build.sh $$preset tests_unit tests_wire || exit; done
+	@scripts/setup-packages.sh && for preset in asan tsan; do scripts/build.sh $$preset tests_unit tests_wire || exit; done
 
 test-asan: ## Unit and wire tests under the address and undefined-behaviour sanitizers
 	@scripts/test.sh asan

@@ -74,7 +74,6 @@ keep_logs() {
 
 part_official() {
   local status=0
-  require_packages jq
   say "what the tests say meanwhile: tail -f $out/official.log"
   run_official_tests || status=$?
   [[ -s $out/report.json ]] || die "the tests did not even start: see $out/official.log"
@@ -113,6 +112,7 @@ parts=("$@")
 for part in "${parts[@]}"; do
   declare -F "part_$part" >/dev/null || die "unknown part '$part': use ${PARTS[*]}"
 done
+require_packages jq curl iproute2 python3
 "$HERE/create.sh" "$name" "${FAMILY:-}" "${WORKERS:-}" "${PROXY:-}" >/dev/null
 "$ROOT/scripts/setup-envoy.sh"
 [[ " ${parts[*]} " != *' official '* ]] || build_programs ginkgo e2e.test
