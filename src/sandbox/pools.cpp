@@ -2,14 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kindlb::sandbox {
 
 namespace {
 /// Far more than any sandbox holds, and a bound on the search.
 constexpr std::size_t kMaxAddresses = 1U << 20U;
+
+/// How much of a range is left to those who choose: a share, but neither too little nor too much.
+int band(int size, int share, int most) {
+  constexpr int kLeast = 16;
+  return size <= kLeast ? 0 : std::clamp(size / share, kLeast, most);
+}
+
+core::IpAddress above_band(const core::Cidr& range) {
+  constexpr int kShare = 16;
+  constexpr int kMost = 256;
+  constexpr unsigned kEnoughBits = 12;  // kShare * kMost addresses: more makes no difference
+  const unsigned host_bits = std::min(range.address.bits() - range.length, kEnoughBits);
+  auto address = range.first();
+  for (int left = band(1 << host_bits, kShare, kMost); left > 0; --left) address = *address.next();
+  return address;
+}
 }  // namespace
 
-IpPool::IpPool(core::Cidr range) : range_(range), next_(range.first()) {}
+IpPool::IpPool(core::Cidr range)
+    : range_(range), above_band_(above_band(range)), next_(above_band_) {}
 
 /// Neither the network's own address nor the highest one, as with the real allocator.
 bool IpPool::usable(const core::IpAddress& address) const {
@@ -25,12 +44,26 @@ Complaint IpPool::take(const core::IpAddress& address) {
 }
 
 std::optional<core::IpAddress> IpPool::take_any() {
+  auto address = take_from(above_band_);
+  return address ? address : take_from(range_.first());
+}
+
+/// The next free one at `lowest` or above, round about.
+std::optional<core::IpAddress> IpPool::take_from(const core::IpAddress& lowest) {
+  next_ = std::max(next_, lowest);
   for (std::size_t tried = 0; tried <= used_.size() + 2 && tried < kMaxAddresses; ++tried) {
+    const auto candidate = next_;
     const auto following = next_.next();
-    next_ = following && range_.contains(*following) ? *following : range_.first();
-    if (usable(next_) && used_.insert(next_).second) return next_;
+    next_ = following && range_.contains(*following) ? *following : lowest;
+    if (usable(candidate) && used_.insert(candidate).second) return candidate;
   }
   return std::nullopt;
+}
+
+PortPool::PortPool(int first, int last) : first_(first), last_(last), above_band_(first) {
+  constexpr int kShare = 32;
+  constexpr int kMost = 128;
+  above_band_ += band(last - first + 1, kShare, kMost);
 }
 
 Complaint PortPool::take(int port) {
@@ -41,12 +74,17 @@ Complaint PortPool::take(int port) {
 }
 
 std::optional<int> PortPool::take_any() {
+  const auto port = take_between(above_band_, last_);
+  return port ? port : take_between(first_, above_band_ - 1);
+}
+
+std::optional<int> PortPool::take_between(int lowest, int highest) {
   // Scattered, so that nobody comes to rely on the order.
   constexpr int kStride = 787;
-  const int size = last_ - first_ + 1;
+  const int size = highest - lowest + 1;
   for (int tried = 0; tried < size; ++tried) {
-    next_ = first_ + (next_ - first_ + kStride) % size;
-    if (used_.insert(next_).second) return next_;
+    next_ = (next_ + kStride) % size;
+    if (used_.insert(lowest + next_).second) return lowest + next_;
   }
   return std::nullopt;
 }

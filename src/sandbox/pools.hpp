@@ -1,5 +1,8 @@
 #pragma once
 // Where cluster IPs and node ports come from. Not thread-safe: used under the store's lock.
+//
+// As with the real allocators, what nobody asked for by number comes from above a low band while
+// that lasts: who chooses a number from the band meets no number chosen by chance.
 
 #include "kindlb/core/ip.hpp"
 
@@ -27,15 +30,17 @@ class IpPool {
 
  private:
   bool usable(const core::IpAddress& address) const;
+  std::optional<core::IpAddress> take_from(const core::IpAddress& lowest);
 
   core::Cidr range_;
+  core::IpAddress above_band_;
   core::IpAddress next_;
   std::set<core::IpAddress> used_;
 };
 
 class PortPool {
  public:
-  PortPool(int first, int last) : first_(first), last_(last), next_(first) {}
+  PortPool(int first, int last);
 
   Complaint take(int port);
   std::optional<int> take_any();
@@ -43,9 +48,12 @@ class PortPool {
   std::size_t used() const { return used_.size(); }
 
  private:
+  std::optional<int> take_between(int lowest, int highest);
+
   int first_;
   int last_;
-  int next_;
+  int above_band_;
+  int next_ = 0;  ///< where the search goes on, from the lowest of the part searched
   std::set<int> used_;
 };
 

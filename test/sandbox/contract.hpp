@@ -21,7 +21,9 @@ struct Scenario {
   std::vector<Step> steps;
 };
 
-/// All of them; each works in a namespace of its own name, made by its first step.
+/// All of them; each works in a namespace of its own name, made by its first step. Node ports are
+/// chosen from 30000 to 30085 and cluster IPs from 10.96.0.2 to 10.96.0.255: no others are sure to
+/// be free.
 const std::vector<Scenario>& scenarios();
 /// Of contract_keps.cpp; part of scenarios().
 std::vector<Scenario> kep_scenarios();

@@ -68,8 +68,8 @@ std::vector<Scenario> mixed_protocols() {
                     {"name":"c","port":53,"protocol":"SCTP"}]})",
                     R"({"type":"ClusterIP","ports":[{"name":"b","port":53,"protocol":"UDP"}]})"}),
           replaced("mixed-node-port",
-                   {R"({"type":"LoadBalancer","ports":[{"name":"a","port":53,"nodePort":30353},
-                    {"name":"b","port":53,"protocol":"UDP","nodePort":30353}]})"}),
+                   {R"({"type":"LoadBalancer","ports":[{"name":"a","port":53,"nodePort":30053},
+                    {"name":"b","port":53,"protocol":"UDP","nodePort":30053}]})"}),
           replaced("mixed-twice", {R"({"type":"LoadBalancer","ports":[{"name":"a","port":53,
                     "protocol":"UDP"},{"name":"b","port":53,"protocol":"UDP"}]})"}),
           {ns,
@@ -97,7 +97,7 @@ std::vector<Scenario> node_ports() {
   const std::string off = R"({"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,)";
   return {
       replaced("node-ports-off", {off + R"("ports":[{"name":"a","port":80}]})",
-                                  off + R"("ports":[{"name":"a","port":80,"nodePort":30480}]})",
+                                  off + R"("ports":[{"name":"a","port":80,"nodePort":30048}]})",
                                   off + R"("ports":[{"name":"a","port":80}]})",
                                   R"({"type":"LoadBalancer","ports":[{"name":"a","port":80}]})",
                                   off + R"("ports":[{"name":"a","port":80}]})",
@@ -117,9 +117,9 @@ std::vector<Scenario> health_check_ports() {
       R"({"type":"LoadBalancer","externalTrafficPolicy":"Cluster","ports":[{"port":80}])";
   return {
       replaced("health-given",
-               {local + R"(,"healthCheckNodePort":30777})", local + "}",
-                local + R"(,"healthCheckNodePort":30778})", local + R"(,"healthCheckNodePort":0})",
-                cluster + "}", cluster + R"(,"healthCheckNodePort":30777})"}),
+               {local + R"(,"healthCheckNodePort":30077})", local + "}",
+                local + R"(,"healthCheckNodePort":30078})", local + R"(,"healthCheckNodePort":0})",
+                cluster + "}", cluster + R"(,"healthCheckNodePort":30077})"}),
       replaced("health-wrong",
                {local + R"(,"healthCheckNodePort":80})", local + R"(,"healthCheckNodePort":-1})",
                 local + R"(,"healthCheckNodePort":99999})"}),
@@ -133,16 +133,16 @@ std::vector<Scenario> health_check_ports() {
 Scenario given_back() {
   const std::string ns = "given-back";
   const std::string spec =
-      R"({"type":"LoadBalancer","externalTrafficPolicy":"Local","clusterIP":"10.96.77.77",
-          "healthCheckNodePort":30555,"ports":[{"port":80,"nodePort":30556}]})";
+      R"({"type":"LoadBalancer","externalTrafficPolicy":"Local","clusterIP":"10.96.0.77",
+          "healthCheckNodePort":30055,"ports":[{"port":80,"nodePort":30056}]})";
   return {ns,
           {make_namespace(ns),
            {"POST", in(ns), "json", named("web", spec)},
            {"POST", in(ns), "json", named("other", spec)},
            {"POST", in(ns), "json", named("ports", R"({"type":"NodePort",
-                "ports":[{"port":80,"nodePort":30555}]})")},
+                "ports":[{"port":80,"nodePort":30055}]})")},
            {"POST", in(ns), "json", named("ports", R"({"type":"NodePort",
-                "ports":[{"port":80,"nodePort":30556}]})")},
+                "ports":[{"port":80,"nodePort":30056}]})")},
            {"DELETE", in(ns) + "/web", "", ""},
            {"POST", in(ns), "json", named("other", spec)},
            {"DELETE", in(ns) + "/other", "json", R"({"preconditions":{"uid":"nobody"}})"},

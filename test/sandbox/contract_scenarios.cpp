@@ -42,7 +42,7 @@ std::vector<Scenario> types() {
       patched(
           "local",
           R"({"type":"LoadBalancer","externalTrafficPolicy":"Local","ports":[{"port":1}]})",
-          {R"({"spec":{"healthCheckNodePort":30999}})",
+          {R"({"spec":{"healthCheckNodePort":30040}})",
            R"({"spec":{"externalTrafficPolicy":"Cluster"}})",
            R"({"spec":{"externalTrafficPolicy":"Local"}})", R"({"spec":{"type":"ClusterIP"}})"}),
       patched(
@@ -55,7 +55,7 @@ std::vector<Scenario> types() {
                {"name":"u","port":53,"protocol":"UDP"}]})",
               {R"({"spec":{"ports":[{"name":"u","port":53,"protocol":"UDP"}]}})"}),
       patched("cluster-ip", R"({"ports":[{"port":80}]})",
-              {R"({"spec":{"clusterIP":"10.96.200.200"}})", R"({"spec":{"clusterIP":"None"}})",
+              {R"({"spec":{"clusterIP":"10.96.0.200"}})", R"({"spec":{"clusterIP":"None"}})",
                R"({"spec":{"clusterIP":null,"clusterIPs":null}})",
                R"({"spec":{"ipFamilyPolicy":"RequireDualStack"}})",
                R"({"spec":{"ipFamilyPolicy":"PreferDualStack"}})",
@@ -91,7 +91,7 @@ Scenario refusals() {
        R"({"ports":[{"port":80,"targetPort":"UPPER"}]})",
        R"({"ports":[{"port":80,"targetPort":70000}]})",
        R"({"ports":[{"port":80}],"clusterIP":"nonsense"})",
-       R"({"ports":[{"port":80}],"clusterIPs":["10.96.7.7"]})",
+       R"({"ports":[{"port":80}],"clusterIPs":["10.96.0.7"]})",
        R"({"ports":[{"port":80}],"ipFamilies":["IPv6"]})",
        R"({"ports":[{"port":80}],"ipFamilies":["IPX"]})",
        R"({"ports":[{"port":80}],"ipFamilyPolicy":"RequireDualStack"})",

@@ -1,0 +1,88 @@
+// Where cluster IPs and node ports come from: numbers that users choose, and numbers given out.
+
+#include "sandbox/pools.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+using namespace kindlb;
+using namespace kindlb::sandbox;
+
+namespace {
+IpPool ips(const char* range) {
+  return IpPool(*core::Cidr::parse(range));
+}
+core::IpAddress ip(const char* text) {
+  return *core::IpAddress::parse(text);
+}
+}  // namespace
+
+TEST_CASE("node ports are given out from above the band of the chosen ones while that lasts") {
+  PortPool pool(30000, 32767);
+  constexpr int kBand = 86;
+  std::set<int> given;
+  for (int i = kBand; i < 2768; ++i) given.insert(pool.take_any().value_or(0));
+  CHECK(*given.begin() == 30000 + kBand);
+  CHECK(*given.rbegin() == 32767);
+  CHECK(given.size() == 2768 - kBand);
+
+  SUBCASE("the band is what is left") {
+    for (int i = 0; i < kBand; ++i) given.insert(pool.take_any().value_or(0));
+    CHECK(*given.begin() == 30000);
+    CHECK(given.size() == 2768);
+    CHECK_FALSE(pool.take_any());
+  }
+  SUBCASE("one that was given back goes first") {
+    CHECK(pool.take_any().value_or(0) < 30000 + kBand);
+    pool.release(31000);
+    CHECK(pool.take_any() == 31000);
+  }
+  SUBCASE("chosen ones are left alone") {
+    CHECK(pool.take(30007).empty());
+    CHECK(pool.take(30007) == "provided port is already allocated");
+    for (int i = 1; i < kBand; ++i) CHECK(pool.take_any() != 30007);
+    CHECK_FALSE(pool.take_any());
+  }
+}
+
+TEST_CASE("a small range of ports has no band") {
+  PortPool pool(100, 115);
+  for (int i = 0; i < 16; ++i) CHECK(pool.take_any());
+  CHECK_FALSE(pool.take_any());
+}
+
+TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
+  struct Case {
+    const char* range;
+    const char* first;
+  };
+  for (const auto& [range, first] :
+       {Case{"10.96.0.0/16", "10.96.1.0"}, Case{"10.96.0.0/24", "10.96.0.16"},
+        Case{"10.96.0.0/21", "10.96.0.128"}, Case{"10.96.0.0/28", "10.96.0.1"},
+        Case{"fd00:10:96::/112", "fd00:10:96::100"}, Case{"fd00::/64", "fd00::100"}}) {
+    CAPTURE(range);
+    CHECK(ips(range).take_any() == ip(first));
+  }
+}
+
+TEST_CASE("a range of cluster IPs is given out to the last one") {
+  auto pool = ips("10.96.0.0/27");
+  std::set<core::IpAddress> given;
+  for (int i = 0; i < 15; ++i) given.insert(pool.take_any().value_or(ip("0.0.0.0")));
+  CHECK(*given.begin() == ip("10.96.0.16"));
+  CHECK(*given.rbegin() == ip("10.96.0.30"));
+  CHECK(pool.take_any() == ip("10.96.0.1"));
+
+  SUBCASE("one that was given back goes first") {
+    pool.release(ip("10.96.0.20"));
+    CHECK(pool.take_any() == ip("10.96.0.20"));
+    CHECK(pool.take_any() == ip("10.96.0.2"));
+  }
+  SUBCASE("until none is left") {
+    for (int i = 16; i < 30; ++i) CHECK(pool.take_any());
+    CHECK_FALSE(pool.take_any());
+    CHECK(pool.used() == 30);
+  }
+}
