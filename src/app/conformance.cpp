@@ -51,9 +51,10 @@ Result<Cluster> connect(const Options& options, const std::stop_token& stop) {
   return out;
 }
 
-int list(const std::string& focus) {
-  for (const auto& test : conformance::list_tests(focus))
-    std::printf("%-33s %-34s %s\n", test.name.c_str(), test.rule.c_str(), test.title.c_str());
+int list(const std::string& focus, bool json) {
+  const auto tests = conformance::list_tests(focus);
+  const auto text = json ? conformance::to_json(tests) : conformance::to_table(tests);
+  std::fputs(text.c_str(), stdout);
   return 0;
 }
 
@@ -98,10 +99,23 @@ int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
   return 0;
 }
 
-/// The console goes before the results come.
-Result<conformance::Report> run_tests(kube::Objects& objects, const conformance::Settings& settings,
+Result<void> write_files(const conformance::Report& report, const ConformanceOptions& options) {
+  const auto junit = write_file(options.junit_file, to_junit(report));
+  const auto json = write_file(options.json_file, to_json(report));
+  return junit ? json : junit;
+}
+
+/// The console goes before the results come. The files are written once before all is removed, for
+/// who does not wait for that; whether they can be is told at the end.
+Result<conformance::Report> run_tests(const Cluster& cluster, const ConformanceOptions& options,
                                       StopSignal& stop) {
-  ConformanceConsole console;
+  const auto complete = [&](conformance::Report report) {
+    report.server = cluster.url;
+    report.version = cluster.version;
+    return report;
+  };
+  ConformanceConsole console(
+      [&](const conformance::Report& report) { (void)write_files(complete(report), options); });
   const std::stop_callback told(stop.token(), [] {
     std::fputs(isatty(STDERR_FILENO) != 0 ? "\n" : "", stderr);  // after "^C"
     std::fputs("  stopping: what the tests made is removed, unless Ctrl-C comes again\n", stderr);
@@ -109,25 +123,23 @@ Result<conformance::Report> run_tests(kube::Objects& objects, const conformance:
   stop.at_last([] {
     std::fputs("  left behind; kindlb conformance --remove-leftovers removes it\n", stderr);
   });
-  auto report = conformance::run(objects, settings, console, stop.token());
+  auto report = conformance::run(*cluster.objects, options.settings, console, stop.token());
   stop.at_last({});
-  return report;
+  if (!report) return report;
+  return complete(std::move(*report));
 }
 
 int show(const conformance::Report& report, const ConformanceOptions& options) {
   const auto text = options.json ? to_json(report) : to_table(report);
   std::fputs(text.c_str(), stdout);
-  auto code = exit_code(report);
-  for (const auto& done : {write_file(options.junit_file, to_junit(report)),
-                           write_file(options.json_file, to_json(report))})
-    if (!done) code = complain(done.error());
-  return code;
+  if (const auto done = write_files(report, options); !done) return complain(done.error());
+  return exit_code(report);
 }
 }  // namespace
 
 int conformance(const Options& options) {
   const auto& wanted = options.conformance;
-  if (wanted.list) return list(wanted.settings.focus);
+  if (wanted.list) return list(wanted.settings.focus, wanted.json);
   for (const auto* file : {&wanted.junit_file, &wanted.json_file})
     if (const auto good = check_file(*file); !good) return complain(good.error());
   StopSignal stop(kCleanUpPatience, 1);
@@ -135,10 +147,8 @@ int conformance(const Options& options) {
   if (!cluster) return complain(cluster.error());
   if (wanted.remove_leftovers) return remove_leftovers(*cluster->objects, stop.token());
   tell_leftovers(*cluster->objects);
-  auto report = run_tests(*cluster->objects, wanted.settings, stop);
+  const auto report = run_tests(*cluster, wanted, stop);
   if (!report) return complain(report.error());
-  report->server = cluster->url;
-  report->version = cluster->version;
   return show(*report, wanted);
 }
 

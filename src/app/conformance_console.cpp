@@ -55,7 +55,8 @@ std::string live_line(const ConformanceProgress& progress, std::size_t width) {
   return line.substr(0, width < 3 ? 0 : width - 3) + "...";
 }
 
-ConformanceConsole::ConformanceConsole() : terminal_(isatty(STDERR_FILENO) != 0) {}
+ConformanceConsole::ConformanceConsole(std::function<void(const conformance::Report&)> keep)
+    : keep_(std::move(keep)), terminal_(isatty(STDERR_FILENO) != 0) {}
 
 ConformanceConsole::~ConformanceConsole() {
   progress_ = {};
@@ -100,6 +101,10 @@ void ConformanceConsole::finished(const conformance::TestResult& result) {
   const auto& why = result.outcome.reason;
   print(fmt::format("{:<7} {}{}{}", name_of(result.outcome.verdict), result.name,
                     why.empty() ? "" : ": ", why));
+}
+
+void ConformanceConsole::judged(const conformance::Report& report) {
+  if (keep_) keep_(report);
 }
 
 void ConformanceConsole::print(std::string line) {

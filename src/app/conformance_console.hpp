@@ -6,6 +6,7 @@
 #include "kindlb/conformance/runner.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -30,7 +31,8 @@ std::string live_line(const ConformanceProgress& progress, std::size_t width);
 
 class ConformanceConsole final : public conformance::Listener {
  public:
-  ConformanceConsole();
+  /// `keep`: what to do with the results, which are there before all is removed.
+  explicit ConformanceConsole(std::function<void(const conformance::Report&)> keep = {});
   ~ConformanceConsole() override;
   ConformanceConsole(const ConformanceConsole&) = delete;
   ConformanceConsole& operator=(const ConformanceConsole&) = delete;
@@ -41,11 +43,13 @@ class ConformanceConsole final : public conformance::Listener {
   void waits(const std::string& test, const std::string& what,
              conformance::milliseconds waited) override;
   void finished(const conformance::TestResult& result) override;
+  void judged(const conformance::Report& report) override;
 
  private:
   void print(std::string line);
   void draw();
 
+  const std::function<void(const conformance::Report&)> keep_;
   const bool terminal_;
   std::string drawn_;
   ConformanceProgress progress_;

@@ -31,7 +31,10 @@ bool kept(const Json& service, const std::vector<std::string>& features) {
 }  // namespace
 
 Balancer::Balancer(Scene& scene, const std::string& suffix)
-    : scene_(scene), world_(scene.world()), name_(scene.test().name + suffix) {}
+    : scene_(scene), world_(scene.world()), name_(scene.test().name + suffix) {
+  // Where others have Services, too, perhaps another run of these tests.
+  if (!world_.own_pods()) name_ += "-" + world_.run;
+}
 
 Balancer::~Balancer() {
   if (made_) (void)world_.objects.remove(path());

@@ -26,9 +26,9 @@ Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::stri
   const auto listed = objects.get("/api/v1/" + kind + "?labelSelector=" + kube::url_part(selector));
   if (!listed) return listed.error();
   std::vector<Found> out;
-  for (const auto& item : listed->value("items", Json::array())) {
-    const auto ns = item.value("/metadata/namespace"_json_pointer, "");
-    const auto name = item.value("/metadata/name"_json_pointer, "");
+  for (const auto& item : list_at(*listed, "/items")) {
+    const auto ns = text_at(item, "/metadata/namespace");
+    const auto name = text_at(item, "/metadata/name");
     if (ns.empty())
       out.push_back({"namespace " + name, "/api/v1/namespaces/" + kube::url_part(name)});
     else

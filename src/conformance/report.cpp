@@ -185,4 +185,18 @@ std::string to_junit(const Report& report) {
   return out + "</testsuite>\n</testsuites>\n";
 }
 
+std::string to_table(const std::vector<TestInfo>& tests) {
+  std::string out;
+  for (const auto& one : tests)
+    out += fmt::format("{:<33} {:<34} {}\n", one.name, one.rule, one.title);
+  return out;
+}
+
+std::string to_json(const std::vector<TestInfo>& tests) {
+  Json out = Json::array();
+  for (const auto& one : tests)
+    out.push_back({{"name", one.name}, {"rule", one.rule}, {"title", one.title}});
+  return to_text(out, 2) + "\n";
+}
+
 }  // namespace kindlb::conformance

@@ -36,6 +36,11 @@ std::vector<const Test*> chosen_tests(const std::string& focus) {
   return out;
 }
 
+/// A field is not what the API says it is.
+std::string strange_answer(const Json::exception& problem) {
+  return fmt::format("an answer of the API server: {}", problem.what());
+}
+
 /// Passes everything on, one at a time.
 class OneAtATime final : public Listener {
  public:
@@ -60,6 +65,10 @@ class OneAtATime final : public Listener {
   void finished(const TestResult& result) override {
     const std::lock_guard lock(mutex_);
     listener_.finished(result);
+  }
+  void judged(const Report& report) override {
+    const std::lock_guard lock(mutex_);
+    listener_.judged(report);
   }
 
  private:
@@ -134,8 +143,8 @@ Outcome Run::outcome_of(const Test& test, Scene& scene) {
                                        test.nodes, world_.nodes.size())};
   try {
     return test.body(scene);
-  } catch (const Json::exception& problem) {  // of a field that is not what the API says it is
-    return {Verdict::Fail, fmt::format("an answer of the API server: {}", problem.what())};
+  } catch (const Json::exception& problem) {
+    return {Verdict::Fail, strange_answer(problem)};
   }
 }
 
@@ -206,7 +215,16 @@ Result<Report> Run::run() {
   if (chosen_tests(world_.settings.focus).empty())
     return Error{ErrorKind::Invalid, "use --focus " + world_.settings.focus,
                  "no test has such a name; --list shows them"};
-  auto report = run_prepared();
+  Result<Report> report = Report{};
+  try {
+    report = run_prepared();
+  } catch (const Json::exception& problem) {
+    report = Error{ErrorKind::Protocol, "prepare the tests", strange_answer(problem)};
+  }
+  if (report) {
+    report->took = since(begin);
+    listener_.judged(*report);
+  }
   Report last;
   clean_up(report ? *report : last);
   if (!report) {

@@ -111,6 +111,13 @@ const Json& list_at(const Json& object, const char* pointer) {
   return found.is_array() ? found : kNone;
 }
 
+std::string text_at(const Json& object, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  if (!object.contains(at)) return "";
+  const auto& found = object.at(at);
+  return found.is_string() ? found.get<std::string>() : "";
+}
+
 std::string World::path(const std::string& kind, const std::string& name) const {
   const auto collection = "/api/v1/namespaces/" + kube::url_part(ns) + "/" + kind;
   return name.empty() ? collection : collection + "/" + kube::url_part(name);

@@ -46,6 +46,8 @@ struct World {
 
 /// The list under a path of keys; an empty one when it is not there.
 const Json& list_at(const Json& object, const char* pointer);
+/// The text there; an empty one when it is not there.
+std::string text_at(const Json& object, const char* pointer);
 
 /// False when stopped meanwhile.
 bool pause(const std::stop_token& stop, milliseconds time);

@@ -94,6 +94,18 @@ TEST_CASE("every test has a name of its own that a Service may have") {
   CHECK(names.size() == 25);
 }
 
+TEST_CASE("the list of tests, for people and for programs") {
+  const auto tests = list_tests("^udp-type");
+  const auto table = to_table(tests);
+  CHECK(table.starts_with("udp-type-and-ports "));
+  CHECK(table.ends_with(" should be able to change the type and ports of a UDP service\n"));
+  const auto json = Json::parse(to_json(tests));
+  REQUIRE(json.size() == 1);
+  CHECK(json[0] == Json{{"name", "udp-type-and-ports"},
+                        {"rule", "may be refused"},
+                        {"title", tests[0].title}});
+}
+
 TEST_CASE("a focus chooses") {
   CHECK(list_tests("^udp-type").size() == 1);
   CHECK(list_tests("udp|mixed").size() == 5);

@@ -1,5 +1,6 @@
 #pragma once
 // What came out of a run, and how it is shown: a table for people, JSON and JUnit XML for programs.
+// The list of tests is shown likewise.
 
 #include "kindlb/conformance/judge.hpp"
 
@@ -44,6 +45,12 @@ struct Report {
   std::size_t count(Verdict verdict) const;
 };
 
+struct TestInfo {
+  std::string name;
+  std::string title;
+  std::string rule;  ///< what a provider that lacks it may do, for people
+};
+
 /// One sentence: who provides, and what that means for the results.
 std::string describe(Provider provider);
 
@@ -53,5 +60,8 @@ int exit_code(const Report& report);
 std::string to_table(const Report& report);
 std::string to_json(const Report& report);
 std::string to_junit(const Report& report);
+
+std::string to_table(const std::vector<TestInfo>& tests);
+std::string to_json(const std::vector<TestInfo>& tests);
 
 }  // namespace kindlb::conformance

@@ -29,17 +29,14 @@ class Listener {
   virtual void waits(const std::string& /*test*/, const std::string& /*what*/,
                      milliseconds /*waited*/) {}
   virtual void finished(const TestResult& result) = 0;
+  /// All tests are over; what they made is still there. Removing it adds remarks at most.
+  virtual void judged(const Report& /*report*/) {}
 };
 
 /// Fails only when it cannot begin; whatever happens later is in the Report.
 core::Result<Report> run(kube::Objects& objects, const Settings& settings, Listener& listener,
                          std::stop_token stop);
 
-struct TestInfo {
-  std::string name;
-  std::string title;
-  std::string rule;  ///< what a provider that lacks it may do, for people
-};
 /// Those that `focus` chooses, in the order of the KEP.
 std::vector<TestInfo> list_tests(const std::string& focus);
 
