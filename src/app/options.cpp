@@ -4,6 +4,8 @@
 #include "app/flags.hpp"
 #include "kindlb/profile/profile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -263,19 +265,23 @@ bool means_run(const std::vector<std::string>& arguments) {
   return first.starts_with("-") && std::find(kWhole.begin(), kWhole.end(), first) == kWhole.end();
 }
 
-Parsed mistake(std::string line) {
+/// `command`: whose help has more to say; empty: that of the whole.
+Parsed mistake(std::string line, const std::string& command) {
   std::replace(line.begin(), line.end(), '\n', ' ');
-  return {std::nullopt, "kindlb: " + line + " (see kindlb --help)\n", 2};
+  const auto whose = command.empty() ? std::string("kindlb") : "kindlb " + command;
+  return {std::nullopt, fmt::format("kindlb: {} (see {} --help)\n", line, whose), 2};
 }
 
 /// What needs more than the words themselves.
-Parsed completed(Options options) {
+Parsed completed(Options options, const std::string& command) {
   if (options.profile == "list") return {std::nullopt, profile::list_profiles(), 0};
   if (options.command == Command::Plan && options.plan.files.empty())
-    return mistake("plan needs something to read: -f FILE, -f FOLDER, or -f - for standard input");
+    return mistake("plan needs something to read: -f FILE, -f FOLDER, or -f - for standard input",
+                   command);
   auto chosen = profile::load_profile(options.profile);
   if (!chosen.ok())
-    return mistake("--profile: " + chosen.error().operation + ": " + chosen.error().detail);
+    return mistake("--profile: " + chosen.error().operation + ": " + chosen.error().detail,
+                   command);
   options.policy.capabilities = std::move(chosen->capabilities);
   return {std::move(options), "", 0};
 }
@@ -288,7 +294,8 @@ Parsed parse(const std::vector<std::string>& arguments) {
   if (words.front() == "--version") words = {"version"};
   Definitions definitions;
   if (!words.front().starts_with("-") && !definitions.knows(words.front()))
-    return mistake("there is no command '" + words.front() + "'");
+    return mistake("there is no command '" + words.front() + "'", "");
+  const auto command = words.front().starts_with("-") ? "" : words.front();
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     definitions.app().parse(words);
@@ -297,9 +304,9 @@ Parsed parse(const std::vector<std::string>& arguments) {
     return {std::nullopt,
             chosen.empty() ? definitions.app().help() : chosen.front()->help("kindlb"), 0};
   } catch (const CLI::ParseError& error) {
-    return mistake(error.what());
+    return mistake(error.what(), command);
   }
-  return completed(definitions.take());
+  return completed(definitions.take(), command);
 }
 
 std::vector<CommandWords> command_words() {

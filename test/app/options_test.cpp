@@ -242,6 +242,14 @@ TEST_CASE("each flag lands where it belongs") {
   }
 }
 
+TEST_CASE("a mistake points to the help that is about it") {
+  CHECK(
+      app::parse({"conformance", "--nothing"}).text.ends_with("(see kindlb conformance --help)\n"));
+  CHECK(app::parse({"plan"}).text.ends_with("(see kindlb plan --help)\n"));
+  CHECK(app::parse({"--nothing"}).text.ends_with("(see kindlb run --help)\n"));
+  CHECK(app::parse({"serve"}).text.ends_with("(see kindlb --help)\n"));
+}
+
 TEST_CASE("a mistake is told in one line that names it, with exit code 2") {
   struct Case {
     const char* name;
