@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -23,6 +25,16 @@ namespace {
   close_range(STDERR_FILENO + 1, ~0U, 0);  // sockets of the test are none of its business
   execv(arguments[0], arguments);
   _exit(127);
+}
+
+bool is_free(std::uint16_t port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  close(fd);
+  return bound;
 }
 }  // namespace
 
@@ -67,16 +79,15 @@ std::optional<int> Child::wait(std::chrono::milliseconds limit) {
 }
 
 int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool bound = bind(fd, generic, size) == 0 && getsockname(fd, generic, &size) == 0;
-  close(fd);
-  if (!bound) throw std::runtime_error("no free port on the loopback");
-  return ntohs(address.sin_port);
+  constexpr unsigned kFirst = 20'000;
+  constexpr unsigned kCount = 10'000;
+  constexpr int kTries = 100;
+  std::random_device random;
+  for (int tried = 0; tried < kTries; ++tried) {
+    const auto port = static_cast<std::uint16_t>(kFirst + random() % kCount);
+    if (is_free(port)) return port;
+  }
+  throw std::runtime_error("no free port");
 }
 
 }  // namespace kindlb::test

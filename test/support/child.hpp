@@ -32,7 +32,8 @@ class Child {
   int exit_code_ = -1;
 };
 
-/// A port of the loopback nobody listens on at this moment.
+/// A port that nobody listens on at this moment, below those that the kernel gives to connections:
+/// nobody gets it by chance before it is used.
 int free_port();
 
 }  // namespace kindlb::test
