@@ -1,6 +1,7 @@
 // `kindlb conformance`: KEP-4631's tests against any provider.
 
 #include "app/conformance_console.hpp"
+#include "app/result_files.hpp"
 #include "app/startup.hpp"
 #include "app/stop_signal.hpp"
 #include "kindlb/app/commands.hpp"
@@ -13,10 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 namespace kindlb::app {
@@ -58,26 +56,6 @@ int list(const std::string& focus, bool json) {
   return 0;
 }
 
-/// Better now than after the tests. Leaves no file where there was none: it would look like
-/// results.
-Result<void> check_file(const std::string& path) {
-  std::error_code ignored;
-  const bool there = std::filesystem::exists(path, ignored);
-  if (path.empty() || std::ofstream(path, std::ios::app).good()) {
-    if (!there) std::filesystem::remove(path, ignored);
-    return {};
-  }
-  return Error{ErrorKind::Invalid, "write " + path, "cannot be written; is its folder there?"};
-}
-
-Result<void> write_file(const std::string& path, const std::string& text) {
-  if (path.empty()) return {};
-  std::ofstream out(path);
-  out << text;
-  if (!out.flush()) return Error{ErrorKind::Invalid, "write " + path, "cannot be written"};
-  return {};
-}
-
 /// After a crash nobody else would ever tell.
 void tell_leftovers(kube::Objects& objects) {
   const auto found = conformance::find_leftovers(objects);
@@ -99,23 +77,16 @@ int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
   return 0;
 }
 
-Result<void> write_files(const conformance::Report& report, const ConformanceOptions& options) {
-  const auto junit = write_file(options.junit_file, to_junit(report));
-  const auto json = write_file(options.json_file, to_json(report));
-  return junit ? json : junit;
-}
-
-/// The console goes before the results come. The files are written once before all is removed, for
-/// who does not wait for that; whether they can be is told at the end.
-Result<conformance::Report> run_tests(const Cluster& cluster, const ConformanceOptions& options,
-                                      StopSignal& stop) {
+/// The console goes before the results come.
+Result<conformance::Report> run_tests(const Cluster& cluster, const conformance::Settings& settings,
+                                      ResultFiles& files, StopSignal& stop) {
   const auto complete = [&](conformance::Report report) {
     report.server = cluster.url;
     report.version = cluster.version;
     return report;
   };
   ConformanceConsole console(
-      [&](const conformance::Report& report) { (void)write_files(complete(report), options); });
+      [&](const conformance::Report& report) { files.write_early(complete(report)); });
   const std::stop_callback told(stop.token(), [] {
     std::fputs(isatty(STDERR_FILENO) != 0 ? "\n" : "", stderr);  // after "^C"
     std::fputs("  stopping: what the tests made is removed, unless Ctrl-C comes again\n", stderr);
@@ -123,33 +94,34 @@ Result<conformance::Report> run_tests(const Cluster& cluster, const ConformanceO
   stop.at_last([] {
     std::fputs("  left behind; kindlb conformance --remove-leftovers removes it\n", stderr);
   });
-  auto report = conformance::run(*cluster.objects, options.settings, console, stop.token());
+  auto report = conformance::run(*cluster.objects, settings, console, stop.token());
   stop.at_last({});
   if (!report) return report;
   return complete(std::move(*report));
 }
 
-int show(const conformance::Report& report, const ConformanceOptions& options) {
-  const auto text = options.json ? to_json(report) : to_table(report);
+int show(const conformance::Report& report, bool json, ResultFiles& files) {
+  const auto text = json ? to_json(report) : to_table(report);
   std::fputs(text.c_str(), stdout);
-  if (const auto done = write_files(report, options); !done) return complain(done.error());
-  return exit_code(report);
+  auto code = exit_code(report);
+  for (const auto& error : files.write(report)) code = complain(error);
+  return code;
 }
 }  // namespace
 
 int conformance(const Options& options) {
   const auto& wanted = options.conformance;
   if (wanted.list) return list(wanted.settings.focus, wanted.json);
-  for (const auto* file : {&wanted.junit_file, &wanted.json_file})
-    if (const auto good = check_file(*file); !good) return complain(good.error());
+  ResultFiles files(wanted);
+  if (const auto good = files.check(); !good) return complain(good.error());
   StopSignal stop(kCleanUpPatience, 1);
   const auto cluster = connect(options, stop.token());
   if (!cluster) return complain(cluster.error());
   if (wanted.remove_leftovers) return remove_leftovers(*cluster->objects, stop.token());
   tell_leftovers(*cluster->objects);
-  const auto report = run_tests(*cluster, wanted, stop);
+  const auto report = run_tests(*cluster, wanted.settings, files, stop);
   if (!report) return complain(report.error());
-  return show(*report, wanted);
+  return show(*report, wanted.json, files);
 }
 
 }  // namespace kindlb::app

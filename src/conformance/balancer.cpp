@@ -24,6 +24,12 @@ std::map<std::string, int> ready_endpoints(const Json& slices) {
   return out;
 }
 
+/// Beside others' pods there may be others' Services, also those of another run.
+std::string service_name(Scene& scene, const std::string& suffix) {
+  const auto& world = scene.world();
+  return scene.test().name + suffix + (world.own_pods() ? "" : "-" + world.run);
+}
+
 bool kept(const Json& service, const std::vector<std::string>& features) {
   const auto pointer = "/spec/requiredLoadBalancerFeatures"_json_pointer;
   return service.contains(pointer) && service.at(pointer) == Json(features);
@@ -31,10 +37,7 @@ bool kept(const Json& service, const std::vector<std::string>& features) {
 }  // namespace
 
 Balancer::Balancer(Scene& scene, const std::string& suffix)
-    : scene_(scene), world_(scene.world()), name_(scene.test().name + suffix) {
-  // Where others have Services, too, perhaps another run of these tests.
-  if (!world_.own_pods()) name_ += "-" + world_.run;
-}
+    : scene_(scene), world_(scene.world()), name_(service_name(scene, suffix)) {}
 
 Balancer::~Balancer() {
   if (made_) (void)world_.objects.remove(path());

@@ -83,7 +83,7 @@ class Balancer {
 
   Scene& scene_;
   World& world_;
-  std::string name_;
+  const std::string name_;
   Wish wish_;
   bool made_ = false;  ///< by us: another's of that name is not ours to delete
   bool stated_ = false;

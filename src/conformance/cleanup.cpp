@@ -29,12 +29,16 @@ Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::stri
   for (const auto& item : list_at(*listed, "/items")) {
     const auto ns = text_at(item, "/metadata/namespace");
     const auto name = text_at(item, "/metadata/name");
-    if (ns.empty())
-      out.push_back({"namespace " + name, "/api/v1/namespaces/" + kube::url_part(name)});
-    else
+    const bool in_namespace = kind == "services";
+    // A path without a name in it would be somebody else's.
+    if (name.empty() || (in_namespace && ns.empty()))
+      return Error{ErrorKind::Protocol, "find what the tests made", "an object without a name"};
+    if (in_namespace)
       out.push_back(
           {"service " + ns + "/" + name, fmt::format("/api/v1/namespaces/{}/services/{}",
                                                      kube::url_part(ns), kube::url_part(name))});
+    else
+      out.push_back({"namespace " + name, "/api/v1/namespaces/" + kube::url_part(name)});
   }
   return out;
 }

@@ -232,7 +232,6 @@ Result<Report> Run::run() {
     for (const auto& remark : last.remarks) error.detail += "; " + remark;
     return error;
   }
-  report->took = since(begin);
   return report;
 }
 }  // namespace

@@ -14,9 +14,10 @@ namespace {
 class OneLeftover final : public kube::Objects {
  public:
   core::Result<Json> get(const std::string& path, std::stop_token /*stop*/) override {
+    if (path == "/api/v1/nodes") return nodes;
     const bool services = path.find("/services?") != std::string::npos;
     Json items = Json::array();
-    if (services && there) items.push_back({{"metadata", {{"namespace", "n"}, {"name", "s"}}}});
+    if (services && there) items.push_back({{"metadata", metadata}});
     return Json{{"items", items}};
   }
   core::Result<std::string> text(const std::string& path, std::stop_token /*stop*/) override {
@@ -37,6 +38,8 @@ class OneLeftover final : public kube::Objects {
     return {};
   }
 
+  Json nodes = Json{{"items", Json::array()}};
+  Json metadata{{"namespace", "n"}, {"name", "s"}};  ///< of the Service
   bool there = true;
   int removals = 0;
   int failures = 0;  ///< of the first removals
@@ -72,5 +75,36 @@ TEST_CASE("a removal that is not allowed ends at once, and says so") {
   REQUIRE_FALSE(done.ok());
   CHECK(done.error().kind == core::ErrorKind::Denied);
   CHECK(done.error().detail.find("DELETE /api/v1/namespaces/n/services/s") != std::string::npos);
+  CHECK(api.removals == 1);
+}
+
+TEST_CASE("nothing is removed by a name that nobody can read") {
+  OneLeftover api;
+  SUBCASE("none") {
+    api.metadata = Json{{"namespace", "n"}};
+  }
+  SUBCASE("not in a namespace") {
+    api.metadata = Json{{"name", "s"}};
+  }
+  SUBCASE("no text") {
+    api.metadata = Json{{"namespace", "n"}, {"name", 1}};
+  }
+  const auto found = find_leftovers(api);
+  REQUIRE_FALSE(found.ok());
+  CHECK(found.error().kind == core::ErrorKind::Protocol);
+  Deaf deaf;
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK_FALSE(remove_leftovers(api, deaf, stop.get_token()).ok());
+  CHECK(api.removals == 0);
+}
+
+TEST_CASE("an answer that breaks the API's promises ends the run, which still cleans up") {
+  OneLeftover api;
+  Deaf deaf;
+  api.nodes = Json::parse(R"({"items":[{"status":{"addresses":[{"address":1}]}}]})");
+  const auto report = run(api, {}, deaf, {});
+  REQUIRE_FALSE(report.ok());
+  CHECK(report.error().kind == core::ErrorKind::Protocol);
   CHECK(api.removals == 1);
 }

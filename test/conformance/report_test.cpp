@@ -87,7 +87,7 @@ TEST_CASE("every test has a name of its own that a Service may have") {
   for (const auto& test : list_tests("")) {
     CAPTURE(test.name);
     CHECK(names.insert(test.name).second);
-    CHECK(test.name.size() <= 40);  // pods and a second Service add to it; 63 is the limit
+    CHECK(test.name.size() <= 40);  // pods, a second Service and the run add to it; 63 is the limit
     CHECK(test.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos);
     CHECK_FALSE(test.title.empty());
   }

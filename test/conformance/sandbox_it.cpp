@@ -257,3 +257,36 @@ TEST_CASE("Ctrl-C ends the tests, and what they made goes") {
   CHECK(text_of(run.with("fail")) == "");
   CHECK(trial.services_left() == 0);
 }
+
+TEST_CASE("a second Ctrl-C leaves what the tests made, but not without results") {
+  Trial trial({});
+  const test::Rest rest(trial.sandbox.client());
+  trial.start({"--focus", "^tcp-type-and-ports$"});
+  // Somebody's finalizer keeps the Service, and with it the clean-up.
+  std::string path;
+  trial.sandbox.await([&] {
+    const auto list =
+        Json::parse(rest.get("/api/v1/services?labelSelector=kindlb.dev/conformance"));
+    for (const auto& item : list["items"])
+      if (const auto& metadata = item["metadata"]; metadata.contains("finalizers"))
+        path = "/api/v1/namespaces/default/services/" + metadata["name"].get<std::string>();
+    return !path.empty() || !trial.program->running();
+  });
+  REQUIRE_FALSE(path.empty());
+  rest.patch(path, "json",
+             R"([{"op":"add","path":"/metadata/finalizers/-","value":"example.com/keep"}])");
+  trial.sandbox.await([&] {
+    return trial.log().find("waiting until it is gone") != std::string::npos ||
+           !trial.program->running();
+  });
+  trial.program->signal(SIGINT);
+  trial.sandbox.await([&] { return trial.log().find("stopping:") != std::string::npos; });
+  trial.program->signal(SIGINT);
+  const auto run = trial.await_end();
+  CAPTURE(run.log);
+  CHECK(run.code == 130);
+  CHECK(run.log.find("--remove-leftovers") != std::string::npos);
+  CHECK(text_of(run.with("pass")) == "tcp-type-and-ports ");
+  CHECK(run.junit.ends_with("</testsuites>\n"));
+  CHECK(trial.services_left() == 1);
+}

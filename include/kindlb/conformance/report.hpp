@@ -40,7 +40,7 @@ struct Report {
   Provider provider = Provider::Unknown;
   std::vector<std::string> remarks;  ///< about the whole run
   std::vector<TestResult> results;
-  milliseconds took{0};
+  milliseconds took{0};  ///< without removing what the tests made
 
   std::size_t count(Verdict verdict) const;
 };

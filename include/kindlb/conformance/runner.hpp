@@ -29,7 +29,7 @@ class Listener {
   virtual void waits(const std::string& /*test*/, const std::string& /*what*/,
                      milliseconds /*waited*/) {}
   virtual void finished(const TestResult& result) = 0;
-  /// All tests are over; what they made is still there. Removing it adds remarks at most.
+  /// All tests are over, and what they made is still being removed. That adds remarks at most.
   virtual void judged(const Report& /*report*/) {}
 };
 

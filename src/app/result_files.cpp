@@ -1,0 +1,68 @@
+#include "app/result_files.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace kindlb::app {
+
+namespace {
+using core::Error;
+using core::ErrorKind;
+
+Error not_writable(const std::string& path) {
+  return {ErrorKind::Invalid, "write " + path, "cannot be written; is its folder there?"};
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+bool can_be_rewritten(const std::string& path) {
+  std::error_code ignored;
+  return !exists(path) || std::filesystem::is_regular_file(path, ignored);
+}
+}  // namespace
+
+ResultFiles::ResultFiles(const ConformanceOptions& options) {
+  if (!options.junit_file.empty())
+    files_.push_back({options.junit_file, conformance::to_junit, ""});
+  if (!options.json_file.empty()) files_.push_back({options.json_file, conformance::to_json, ""});
+}
+
+core::Result<void> ResultFiles::check() const {
+  for (const auto& file : files_) {
+    if (!can_be_rewritten(file.path)) continue;  // a pipe would wait for its reader
+    const bool there = exists(file.path);
+    if (!std::ofstream(file.path, std::ios::app).good()) return not_writable(file.path);
+    std::error_code ignored;
+    if (!there) std::filesystem::remove(file.path, ignored);
+  }
+  return {};
+}
+
+void ResultFiles::write_early(const conformance::Report& report) {
+  for (auto& file : files_)
+    if (can_be_rewritten(file.path)) (void)put(file, report);
+}
+
+std::vector<Error> ResultFiles::write(const conformance::Report& report) {
+  std::vector<Error> out;
+  for (auto& file : files_)
+    if (!put(file, report)) out.push_back(not_writable(file.path));
+  return out;
+}
+
+bool ResultFiles::put(File& file, const conformance::Report& report) {
+  auto text = file.text_of(report);
+  if (text == file.written) return true;
+  std::ofstream out(file.path);
+  out << text;
+  if (!out.flush()) return false;
+  file.written = std::move(text);
+  return true;
+}
+
+}  // namespace kindlb::app

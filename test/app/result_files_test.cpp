@@ -1,0 +1,73 @@
+#include "app/result_files.hpp"
+
+#include "support/temp_folder.hpp"
+
+#include <sys/stat.h>
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+using namespace kindlb;
+
+namespace {
+std::string text_in(const std::filesystem::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+conformance::Report a_report() {
+  conformance::Report report;
+  report.results = {{.name = "tcp", .title = "TCP works", .outcome = {}, .notes = {}}};
+  return report;
+}
+
+struct Rig {
+  test::TempFolder folder;
+  app::ConformanceOptions options;
+};
+}  // namespace
+
+TEST_CASE("results are in the files early, and again only if there is more to say") {
+  Rig rig;
+  rig.options.junit_file = rig.folder / "report.xml";
+  rig.options.json_file = rig.folder / "report.json";
+  app::ResultFiles files(rig.options);
+  REQUIRE(files.check().ok());
+  CHECK_FALSE(std::filesystem::exists(rig.options.json_file));  // it would look like results
+
+  auto report = a_report();
+  files.write_early(report);
+  CHECK(text_in(rig.options.json_file) == to_json(report));
+  CHECK(text_in(rig.options.junit_file) == to_junit(report));
+
+  std::ofstream(rig.options.junit_file) << "a reader's own";
+  report.remarks = {"not everything could be removed"};
+  CHECK(files.write(report).empty());
+  CHECK(text_in(rig.options.json_file) == to_json(report));
+  CHECK(text_in(rig.options.junit_file) == "a reader's own");  // it has no remarks
+}
+
+TEST_CASE("what is no file gets the results once") {
+  Rig rig;
+  rig.options.json_file = rig.folder / "pipe";
+  REQUIRE(mkfifo(rig.options.json_file.c_str(), 0600) == 0);
+  app::ResultFiles files(rig.options);
+  // Without a reader, opening it would wait for ever.
+  CHECK(files.check().ok());
+  files.write_early(a_report());
+}
+
+TEST_CASE("every file that cannot be written is told") {
+  Rig rig;
+  rig.options.junit_file = rig.folder / "nowhere/report.xml";
+  rig.options.json_file = rig.folder / "nowhere/report.json";
+  app::ResultFiles files(rig.options);
+  REQUIRE_FALSE(files.check().ok());
+  CHECK(files.check().error().operation.find("report.xml") != std::string::npos);
+  CHECK(files.write(a_report()).size() == 2);
+}
