@@ -22,7 +22,10 @@ core::IpAddress above_band(const core::Cidr& range) {
   constexpr unsigned kEnoughBits = 12;  // kShare * kMost addresses: more makes no difference
   const unsigned host_bits = std::min(range.address.bits() - range.length, kEnoughBits);
   auto address = range.first();
-  for (int left = band(1 << host_bits, kShare, kMost); left > 0; --left) address = *address.next();
+  const int count = band(1 << host_bits, kShare, kMost);
+  if (count == 0) return address;
+  // The band begins with the first address that can be used at all, which is the second.
+  for (int left = count + 1; left > 0; --left) address = *address.next();
   return address;
 }
 }  // namespace
@@ -30,9 +33,10 @@ core::IpAddress above_band(const core::Cidr& range) {
 IpPool::IpPool(core::Cidr range)
     : range_(range), above_band_(above_band(range)), next_(above_band_) {}
 
-/// Neither the network's own address nor the highest one, as with the real allocator.
+/// As with the real allocator: not the network's own address, and of IPv4 not the highest one.
 bool IpPool::usable(const core::IpAddress& address) const {
-  return range_.contains(address) && address != range_.first() && address != range_.last();
+  const bool broadcast = address.family() == core::IpFamily::V4 && address == range_.last();
+  return range_.contains(address) && address != range_.first() && !broadcast;
 }
 
 Complaint IpPool::take(const core::IpAddress& address) {
@@ -79,7 +83,8 @@ std::optional<int> PortPool::take_any() {
 }
 
 std::optional<int> PortPool::take_between(int lowest, int highest) {
-  // Scattered, so that nobody comes to rely on the order.
+  // Scattered, so that nobody comes to rely on the order. It meets every port of a part whose size
+  // is no multiple of it.
   constexpr int kStride = 787;
   const int size = highest - lowest + 1;
   for (int tried = 0; tried < size; ++tried) {

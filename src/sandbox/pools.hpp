@@ -1,8 +1,9 @@
 #pragma once
 // Where cluster IPs and node ports come from. Not thread-safe: used under the store's lock.
 //
-// As with the real allocators, what nobody asked for by number comes from above a low band while
-// that lasts: who chooses a number from the band meets no number chosen by chance.
+// As with the real allocators (KEP-3070, KEP-3668), what nobody asked for by number comes from
+// above a low band while that lasts: who chooses a number from the band meets none chosen by
+// chance.
 
 #include "kindlb/core/ip.hpp"
 

@@ -23,12 +23,8 @@ std::string content_type(const std::string& type) {
 /// there was asked for and is compared; any other was free when it was given.
 bool was_given(const Json& value, const std::string& key) {
   if (key == "nodePort" || key == "healthCheckNodePort") return value > 30085;
-  if (key == "clusterIPs") {
-    const auto given = [](const Json& one) { return was_given(one, "clusterIP"); };
-    return value.is_array() && std::all_of(value.begin(), value.end(), given);
-  }
   if (key != "clusterIP" || !value.is_string()) return false;
-  static const std::regex kChosen("None|10\\.96\\.0\\.[0-9]+|fd00:10:96::[0-9a-f]{1,2}");
+  static const std::regex kChosen("|None|10\\.96\\.0\\.[0-9]+|fd00:10:96::[0-9a-f]{1,2}");
   return !std::regex_match(value.get<std::string>(), kChosen);
 }
 
@@ -79,7 +75,8 @@ Json normal(const Json& value, const std::string& key = "") {
   }
   if (!value.is_array()) return value;
   Json out = Json::array();
-  for (const auto& item : value) out.push_back(normal(item));
+  for (const auto& item : value)
+    out.push_back(normal(item, key == "clusterIPs" ? "clusterIP" : ""));
   return out;
 }
 

@@ -47,10 +47,14 @@ TEST_CASE("node ports are given out from above the band of the chosen ones while
   }
 }
 
-TEST_CASE("a small range of ports has no band") {
-  PortPool pool(100, 115);
-  for (int i = 0; i < 16; ++i) CHECK(pool.take_any());
-  CHECK_FALSE(pool.take_any());
+TEST_CASE("a small range of ports is given out to the last") {
+  PortPool without_band(100, 115);
+  for (int i = 0; i < 16; ++i) CHECK(without_band.take_any());
+  CHECK_FALSE(without_band.take_any());
+  PortPool nearly_all_band(100, 116);
+  CHECK(nearly_all_band.take_any() == 116);
+  for (int i = 0; i < 16; ++i) CHECK(nearly_all_band.take_any());
+  CHECK_FALSE(nearly_all_band.take_any());
 }
 
 TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
@@ -59,9 +63,9 @@ TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
     const char* first;
   };
   for (const auto& [range, first] :
-       {Case{"10.96.0.0/16", "10.96.1.0"}, Case{"10.96.0.0/24", "10.96.0.16"},
-        Case{"10.96.0.0/21", "10.96.0.128"}, Case{"10.96.0.0/28", "10.96.0.1"},
-        Case{"fd00:10:96::/112", "fd00:10:96::100"}, Case{"fd00::/64", "fd00::100"}}) {
+       {Case{"10.96.0.0/16", "10.96.1.1"}, Case{"10.96.0.0/24", "10.96.0.17"},
+        Case{"10.96.0.0/21", "10.96.0.129"}, Case{"10.96.0.0/28", "10.96.0.1"},
+        Case{"fd00:10:96::/112", "fd00:10:96::101"}, Case{"fd00::/64", "fd00::101"}}) {
     CAPTURE(range);
     CHECK(ips(range).take_any() == ip(first));
   }
@@ -70,8 +74,8 @@ TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
 TEST_CASE("a range of cluster IPs is given out to the last one") {
   auto pool = ips("10.96.0.0/27");
   std::set<core::IpAddress> given;
-  for (int i = 0; i < 15; ++i) given.insert(pool.take_any().value_or(ip("0.0.0.0")));
-  CHECK(*given.begin() == ip("10.96.0.16"));
+  for (int i = 0; i < 14; ++i) given.insert(pool.take_any().value_or(ip("0.0.0.0")));
+  CHECK(*given.begin() == ip("10.96.0.17"));
   CHECK(*given.rbegin() == ip("10.96.0.30"));
   CHECK(pool.take_any() == ip("10.96.0.1"));
 
@@ -81,7 +85,7 @@ TEST_CASE("a range of cluster IPs is given out to the last one") {
     CHECK(pool.take_any() == ip("10.96.0.2"));
   }
   SUBCASE("until none is left") {
-    for (int i = 16; i < 30; ++i) CHECK(pool.take_any());
+    for (int i = 15; i < 30; ++i) CHECK(pool.take_any());
     CHECK_FALSE(pool.take_any());
     CHECK(pool.used() == 30);
   }

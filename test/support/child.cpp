@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -82,10 +83,11 @@ int free_port() {
   constexpr unsigned kFirst = 20'000;
   constexpr unsigned kCount = 10'000;
   constexpr int kTries = 100;
+  static std::set<std::uint16_t> given;
   std::random_device random;
   for (int tried = 0; tried < kTries; ++tried) {
     const auto port = static_cast<std::uint16_t>(kFirst + random() % kCount);
-    if (is_free(port)) return port;
+    if (is_free(port) && given.insert(port).second) return port;
   }
   throw std::runtime_error("no free port");
 }

@@ -32,8 +32,8 @@ class Child {
   int exit_code_ = -1;
 };
 
-/// A port that nobody listens on at this moment, below those that the kernel gives to connections:
-/// nobody gets it by chance before it is used.
+/// A port that nobody listens on at this moment, another one each time, below those that the kernel
+/// gives to connections. Not thread-safe.
 int free_port();
 
 }  // namespace kindlb::test
