@@ -3,6 +3,7 @@
 #include "support/child.hpp"
 #include "support/docker_rig.hpp"
 #include "support/http_server.hpp"
+#include "support/temp_folder.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,28 +26,6 @@ using Words = std::vector<std::string>;
 
 constexpr std::chrono::seconds kLimit{30};
 
-/// A folder of its own, gone with the test.
-class Folder {
- public:
-  Folder() {
-    auto pattern = (fs::temp_directory_path() / "kindlb-cli-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-    return *this / name;
-  }
-
- private:
-  fs::path path_;
-};
-
 struct Outcome {
   int code = -1;
   std::string text;  ///< both streams
@@ -59,7 +38,7 @@ std::string contents(const std::string& path) {
 
 /// Runs a command to its end; standard input is empty.
 Outcome run_command(const Words& command) {
-  const Folder folder;
+  const test::TempFolder folder;
   test::Child child(command, folder / "output");
   const auto code = child.wait(kLimit);
   REQUIRE_MESSAGE(code.has_value(), "it did not end: " << contents(folder / "output"));
@@ -96,7 +75,7 @@ TEST_CASE("a wrong command line ends before anything is tried") {
 
 TEST_CASE("a kubeconfig that cannot be used") {
   const testing::DockerRig engine;  // it is asked for first
-  const Folder folder;
+  const test::TempFolder folder;
   SUBCASE("is not there") {
     check_complaint(run_kindlb({"run", "--kubeconfig", folder / "nowhere"}), {folder / "nowhere"});
   }
@@ -126,7 +105,7 @@ TEST_CASE("a kubeconfig that cannot be used") {
 }
 
 TEST_CASE("an engine that cannot be used") {
-  const Folder folder;
+  const test::TempFolder folder;
   SUBCASE("is not there") {
     for (const std::string command : {"run", "cleanup"}) {
       Words words = {command, "--docker-host", "unix://" + (folder / "docker.sock")};
@@ -179,7 +158,7 @@ TEST_CASE("cleanup asks, and where nobody can answer it does nothing") {
 
 TEST_CASE("an Envoy image or an agent that is not there") {
   const testing::DockerRig engine;
-  const Folder folder;
+  const test::TempFolder folder;
   SUBCASE("agent") {
     check_complaint(
         run_kindlb({"run", "--agent", folder / "agent", "--envoy-image", testing::envoy_image()}),
@@ -198,7 +177,7 @@ TEST_CASE("what is asked for is printed") {
 }
 
 TEST_CASE("bash can read the completion script, and completes with it") {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto script = run_kindlb({"completion", "bash"});
   CHECK(script.code == 0);
   const auto file = folder.write("kindlb.bash", script.text);

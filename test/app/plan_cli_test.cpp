@@ -3,6 +3,7 @@
 #include "kindlb/profile/profile.hpp"
 #include "support/child.hpp"
 #include "support/golden.hpp"
+#include "support/temp_folder.hpp"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -30,28 +31,6 @@ std::string contents(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// A folder of its own, gone with the test; everything runs in it.
-class Folder {
- public:
-  Folder() {
-    auto pattern = (fs::temp_directory_path() / "kindlb-plan-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  void write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-  }
-
- private:
-  fs::path path_;
-};
-
 struct Outcome {
   int code = -1;
   std::string out;
@@ -59,8 +38,8 @@ struct Outcome {
 };
 
 /// `arguments` as a shell would read them, so that they may redirect the input.
-Outcome kindlb_in(const Folder& folder, const std::string& arguments) {
-  const auto command = "cd " + (folder / "").string() + "; export SOURCE_DATE_EPOCH=1767225600; " +
+Outcome kindlb_in(const test::TempFolder& folder, const std::string& arguments) {
+  const auto command = "cd " + (folder / "") + "; export SOURCE_DATE_EPOCH=1767225600; " +
                        "exec " KINDLB_PROGRAM " " + arguments + " >out.txt 2>err.txt";
   test::Child child({"/bin/sh", "-c", command}, folder / "shell.txt");
   const auto code = child.wait(std::chrono::seconds(60));
@@ -114,7 +93,7 @@ const std::string kWeb =
 }  // namespace
 
 TEST_CASE("what is printed for one Service of each fate") {
-  const Folder folder;
+  const test::TempFolder folder;
   folder.write("facts.yaml", example("plan.md"));
   const auto shown = kindlb_in(folder, "plan -f " + kFixtures + "/shop.yaml --cluster facts.yaml");
   CHECK(shown.code == 0);
@@ -123,7 +102,7 @@ TEST_CASE("what is printed for one Service of each fate") {
 }
 
 TEST_CASE("what is printed for machines") {
-  const Folder folder;
+  const test::TempFolder folder;
   for (const std::string format : {"json", "yaml"}) {
     const auto shown = kindlb_in(folder, "plan -f " + kFixtures + "/small.yaml -o " + format);
     CHECK(shown.code == 0);
@@ -133,7 +112,7 @@ TEST_CASE("what is printed for machines") {
 }
 
 TEST_CASE("a profile changes the fate, and --strict refuses what it degrades") {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto common = "plan -f " + kFixtures + "/shop.yaml ";
   CHECK(holds(kindlb_in(folder, common).out, "default/dns: serve\n"));
   const auto aws = kindlb_in(folder, common + "--profile aws");
@@ -145,7 +124,7 @@ TEST_CASE("a profile changes the fate, and --strict refuses what it degrades") {
 }
 
 TEST_CASE("classes decide whose Service it is") {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto common = "plan -f " + kFixtures + "/shop.yaml ";
   CHECK(holds(kindlb_in(folder, common + "--load-balancer-class example.com/lb").out,
               "default/elsewhere: serve\n"));
@@ -155,7 +134,7 @@ TEST_CASE("classes decide whose Service it is") {
 }
 
 TEST_CASE("standard input, folders and several files") {
-  const Folder folder;
+  const test::TempFolder folder;
   folder.write("in/b.yml", kWeb);
   folder.write("in/a.json", R"({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"},
                                 "spec": {"type": "LoadBalancer", "ports": [{"port": 1}]}})");
@@ -170,7 +149,7 @@ TEST_CASE("standard input, folders and several files") {
 }
 
 TEST_CASE("other kinds are passed over with a note") {
-  const Folder folder;
+  const test::TempFolder folder;
   folder.write("f.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\n" + kWeb);
   const auto outcome = kindlb_in(folder, "plan -f f.yaml");
   CHECK(outcome.code == 0);
@@ -183,7 +162,7 @@ TEST_CASE("other kinds are passed over with a note") {
 }
 
 TEST_CASE("exit codes for scripts") {
-  const Folder folder;
+  const test::TempFolder folder;
   folder.write("good.yaml", kWeb);
   CHECK(kindlb_in(folder, "plan -f good.yaml --exit-code").code == 0);
   const auto all = "plan -f " + kFixtures + "/shop.yaml ";
@@ -196,7 +175,7 @@ TEST_CASE("exit codes for scripts") {
 }
 
 TEST_CASE("what people get wrong is one line, and exit code 2") {
-  const Folder folder;
+  const test::TempFolder folder;
   folder.write("good.yaml", kWeb);
   folder.write("bad.yaml", "a: [\n");
   folder.write(
@@ -244,7 +223,7 @@ TEST_CASE("what people get wrong is one line, and exit code 2") {
 }
 
 TEST_CASE("what cannot be written is no answer") {
-  const Folder folder;
+  const test::TempFolder folder;
   folder.write("web.yaml", kWeb);
   const auto full = kindlb_in(folder, "plan -f web.yaml --exit-code >/dev/full 2>err.txt #");
   CHECK(full.code == 2);
@@ -252,7 +231,7 @@ TEST_CASE("what cannot be written is no answer") {
 }
 
 TEST_CASE("--profile list is a list") {
-  const Folder folder;
+  const test::TempFolder folder;
   for (const char* arguments : {"run --profile list", "--profile list", "plan --profile list"}) {
     const auto outcome = kindlb_in(folder, arguments);
     CHECK(outcome.code == 0);
@@ -267,7 +246,7 @@ TEST_CASE("a thousand Services take less than a second") {
 #else
   constexpr int kServices = 100;  // the promise is about the release
 #endif
-  const Folder folder;
+  const test::TempFolder folder;
   std::string text;
   for (int i = 0; i < kServices; ++i) {
     const auto name = "svc-" + std::to_string(i);

@@ -1,12 +1,13 @@
 #include "kindlb/kube/config.hpp"
 
+#include "support/temp_folder.hpp"
+
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 using namespace kindlb;
@@ -14,28 +15,6 @@ using core::ErrorKind;
 
 namespace {
 namespace fs = std::filesystem;
-
-/// A folder of its own, gone at the end of the test.
-class Folder {
- public:
-  Folder() {
-    auto pattern = (fs::temp_directory_path() / "kindlb-config-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-    return (path_ / name).string();
-  }
-  std::string path() const { return path_.string(); }
-
- private:
-  fs::path path_;
-};
 
 /// Sets a variable for one test.
 class Environment {
@@ -85,7 +64,7 @@ TEST_CASE("a kubeconfig as kind writes it") {
 }
 
 TEST_CASE("files are found beside the kubeconfig") {
-  const Folder folder;
+  const test::TempFolder folder;
   folder.write("ca.crt", "the ca");
   folder.write("me.crt", "my cert");
   const auto key = folder.write("me.key", "my key");
@@ -202,7 +181,7 @@ TEST_CASE("hostile YAML ends in an error") {
 }
 
 TEST_CASE("which file is read") {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto first = folder.write("first", config(kServer, "    token: first\n"));
   const auto second = folder.write("second", config(kServer, "    token: second\n"));
   const auto token_in = [](const std::string& path) {
@@ -222,7 +201,7 @@ TEST_CASE("which file is read") {
 }
 
 TEST_CASE("a kubeconfig that cannot be read says which") {
-  const Folder folder;
+  const test::TempFolder folder;
   const auto path = folder.path() + "/none";
   const auto missing = kube::load_kubeconfig(path, "");
   CHECK(missing.error().kind == ErrorKind::NotFound);

@@ -1,8 +1,7 @@
 // A sandbox that is stopped, or killed, and continued from its file.
 
+#include "support/temp_folder.hpp"
 #include "wire_rig.hpp"
-
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -14,23 +13,6 @@ using namespace kindlb::test;
 namespace fs = std::filesystem;
 
 namespace {
-class Folder {
- public:
-  Folder() {
-    auto pattern = (fs::temp_directory_path() / "kindlb-state-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
 sandbox::ServerOptions with_state(const std::string& path) {
   sandbox::ServerOptions options;
   options.state_file = path;
@@ -83,21 +65,21 @@ void check_continues(const sandbox::Server& server, const Json& before) {
 }  // namespace
 
 TEST_CASE("state is kept from run to run") {
-  const Folder folder;
-  const auto options = with_state(folder.file("state"));
+  const test::TempFolder folder;
+  const auto options = with_state(folder / "state");
   Json before;
   {
     const auto server = start(options);
     REQUIRE(send(*client_of(*server), "POST", kServices, kLocal).status == 201);
     before = get(*server, "web");
   }
-  CHECK_FALSE(fs::exists(folder.file("state.tmp")));
+  CHECK_FALSE(fs::exists(folder / "state.tmp"));
   check_continues(*start(options), before);
 }
 
 TEST_CASE("what was saved before a crash is there after it") {
-  const Folder folder;
-  const auto path = folder.file("state");
+  const test::TempFolder folder;
+  const auto path = folder / "state";
   const auto server = start(with_state(path));
   REQUIRE(send(*client_of(*server), "POST", kServices, kLocal).status == 201);
   const auto before = get(*server, "web");
@@ -106,14 +88,14 @@ TEST_CASE("what was saved before a crash is there after it") {
   while (read(path).find(uid) == std::string::npos && Clock::now() < deadline)
     std::this_thread::sleep_for(5ms);
   // What a crash leaves: the last whole file, and a piece of the next one.
-  fs::copy_file(path, folder.file("crashed"));
-  std::ofstream(folder.file("crashed.tmp")) << read(path).substr(0, 100);
-  check_continues(*start(with_state(folder.file("crashed"))), before);
+  fs::copy_file(path, folder / "crashed");
+  std::ofstream(folder / "crashed.tmp") << read(path).substr(0, 100);
+  check_continues(*start(with_state(folder / "crashed")), before);
 }
 
 TEST_CASE("the file is whole at every moment") {
-  const Folder folder;
-  const auto path = folder.file("state");
+  const test::TempFolder folder;
+  const auto path = folder / "state";
   auto options = with_state(path);
   options.save_every = 1ms;
   const auto server = start(options);
@@ -136,15 +118,15 @@ TEST_CASE("the file is whole at every moment") {
 }
 
 TEST_CASE("a file that is none of ours is refused, and stays as it is") {
-  const Folder folder;
+  const test::TempFolder folder;
   for (const std::string text :
        {"", "{}", "no JSON", R"({"format":"kindlb-sandbox/1","objects":[7]})",
         R"({"format":"kindlb-sandbox/1","objects":[{"kind":"Magic"}]})"}) {
     CAPTURE(text);
-    std::ofstream(folder.file("state")) << text;
-    const auto server = sandbox::start_server(with_state(folder.file("state")));
+    std::ofstream(folder / "state") << text;
+    const auto server = sandbox::start_server(with_state(folder / "state"));
     REQUIRE_FALSE(server.ok());
     CHECK(server.error().kind == core::ErrorKind::Invalid);
-    CHECK(read(folder.file("state")) == text);
+    CHECK(read(folder / "state") == text);
   }
 }
