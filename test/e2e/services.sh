@@ -14,18 +14,22 @@ test_mixed_protocols_on_one_port() {
 }
 
 test_udp_source_ranges() {
+  local address elsewhere='192.0.2.0/24, 2001:db8::/32'
   server web
-  service web "$UDP" 'loadBalancerSourceRanges: [192.0.2.0/24]'
+  service web "$UDP" "loadBalancerSourceRanges: [$elsewhere]"
   serving web
-  local address
   address=$(address_of web)
   never answers_udp "$address" 80
-  service web "$UDP" "loadBalancerSourceRanges: [192.0.2.0/24, $(gateway_of "$address")/32]"
+  service web "$UDP" "loadBalancerSourceRanges: [$elsewhere, $(range_of_host "$address")]"
   eventually answers_udp "$address" 80
 }
 
-# The host's own address on the way to ADDRESS.
-gateway_of() { ip route get "$1" | sed -n 's/.* src \([^ ]*\).*/\1/p'; }
+# range_of_host ADDRESS: the host's own address on the way there, and no other.
+range_of_host() {
+  local own
+  own=$(ip route get "$1" | sed -n 's/.* src \([^ ]*\).*/\1/p')
+  if [[ $own == *:* ]]; then echo "$own/128"; else echo "$own/32"; fi
+}
 
 test_other_class_is_left_alone() {
   server web
