@@ -12,7 +12,8 @@ using core::Error;
 using core::ErrorKind;
 
 Error not_writable(const std::string& path) {
-  return {ErrorKind::Invalid, "write " + path, "cannot be written; is its folder there?"};
+  return {ErrorKind::Invalid, "write " + path,
+          "cannot be written; name a file in a folder that is there"};
 }
 
 bool exists(const std::string& path) {
@@ -34,10 +35,11 @@ ResultFiles::ResultFiles(const ConformanceOptions& options) {
 
 core::Result<void> ResultFiles::check() const {
   for (const auto& file : files_) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file.path, ignored)) return not_writable(file.path);
     if (!can_be_rewritten(file.path)) continue;  // a pipe would wait for its reader
     const bool there = exists(file.path);
     if (!std::ofstream(file.path, std::ios::app).good()) return not_writable(file.path);
-    std::error_code ignored;
     if (!there) std::filesystem::remove(file.path, ignored);
   }
   return {};

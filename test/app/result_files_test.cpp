@@ -2,10 +2,13 @@
 
 #include "support/temp_folder.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -57,9 +60,22 @@ TEST_CASE("what is no file gets the results once") {
   rig.options.json_file = rig.folder / "pipe";
   REQUIRE(mkfifo(rig.options.json_file.c_str(), 0600) == 0);
   app::ResultFiles files(rig.options);
-  // Without a reader, opening it would wait for ever.
+  const int reader = open(rig.options.json_file.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  std::array<char, 4096> buffer{};
   CHECK(files.check().ok());
   files.write_early(a_report());
+  CHECK(read(reader, buffer.data(), buffer.size()) == -1);  // nothing is there
+  CHECK(files.write(a_report()).empty());
+  const auto size = read(reader, buffer.data(), buffer.size());
+  close(reader);
+  REQUIRE(size > 0);
+  CHECK(std::string(buffer.data(), static_cast<std::size_t>(size)) == to_json(a_report()));
+}
+
+TEST_CASE("a folder is no file") {
+  Rig rig;
+  rig.options.json_file = rig.folder.path();
+  CHECK_FALSE(app::ResultFiles(rig.options).check().ok());
 }
 
 TEST_CASE("every file that cannot be written is told") {

@@ -10,7 +10,7 @@ using namespace kindlb::conformance;
 using Json = nlohmann::json;
 
 namespace {
-/// An API with one Service of an earlier run.
+/// An API with one Service that bears the tests' label, whatever the selector.
 class OneLeftover final : public kube::Objects {
  public:
   core::Result<Json> get(const std::string& path, std::stop_token /*stop*/) override {

@@ -71,6 +71,11 @@ TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
   }
 }
 
+TEST_CASE("the highest address is for broadcasts in IPv4 alone") {
+  CHECK_FALSE(ips("10.96.0.0/16").take(ip("10.96.255.255")).empty());
+  CHECK(ips("fd00::/124").take(ip("fd00::f")).empty());
+}
+
 TEST_CASE("a range of cluster IPs is given out to the last one") {
   auto pool = ips("10.96.0.0/27");
   std::set<core::IpAddress> given;
