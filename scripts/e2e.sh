@@ -30,7 +30,10 @@ stop_kindlb() {
 start_kindlb() { # sets kindlb
   local arguments i
   read -ra arguments <<<"${ARGS:-}"
-  "$ROOT/bin/kindlb" run --on-exit delete --log-level debug "${arguments[@]}" >"$out/kindlb.log" 2>&1 &
+  # In a session of its own: what interrupts us must reach it once, by stop_kindlb; a second signal ends it at once, and its
+  # proxies stay. Should we be killed, it ends as well.
+  setsid setpriv --pdeathsig TERM "$ROOT/bin/kindlb" run --on-exit delete --log-level debug "${arguments[@]}" \
+    >"$out/kindlb.log" 2>&1 &
   kindlb=$!
   trap stop_kindlb EXIT
   for ((i = 0; i < START_SECONDS * 5; i++)); do
