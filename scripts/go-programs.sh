@@ -77,6 +77,7 @@ fetch_toolchain() { # fetch_toolchain DIRECTORY
 choose_go() { # sets go
   local toolchain=$CACHE/go/$GO_NEEDED
   go=$toolchain/bin/go
+  require_packages ca-certificates # for the module proxy
   [[ -x $go ]] && return
   have go || require_packages golang-go
   local found

@@ -15,8 +15,8 @@ name=${1:-kind} family=${2:-ipv4} workers=${3:-2} proxy=${4:-iptables}
 [[ $workers =~ ^[0-9]$ ]] || die "'$workers' is no number of workers: use 0 to 9"
 [[ $proxy =~ ^(iptables|nftables)$ ]] || die "unknown mode of kube-proxy '$proxy': use iptables or nftables"
 
-config() {
-  local worker
+config() { # config IMAGE
+  local worker image=$1
   cat <<EOF
 kind: Cluster
 apiVersion: kind.x-k8s.io/v1alpha4
@@ -28,9 +28,9 @@ kubeadmConfigPatches:
   kind: KubeletConfiguration
   failCgroupV1: false
 nodes:
-- role: control-plane
+- {role: control-plane, image: "$image"}
 EOF
-  for ((worker = 0; worker < workers; worker++)); do echo '- role: worker'; done
+  for ((worker = 0; worker < workers; worker++)); do echo "- {role: worker, image: \"$image\"}"; done
 }
 
 # Where nodes need a runtime of their own, kind talks to the engine through a client that adds it.
@@ -51,13 +51,21 @@ check_inotify() {
       "'sysctl fs.inotify.max_user_instances=512'"
 }
 
+# Nothing half-made stays, nor the sign of it: the next cluster of that name may be somebody else's.
+remove_unfinished() {
+  [[ -f $unfinished ]] || return 0
+  "$kind" delete cluster --quiet --name "$name" --kubeconfig "$kubeconfig"
+  rm -f "$unfinished"
+}
+
 create() {
   local image log
   check_inotify
   "$HERE/runtime.sh" on
   image=$("$HERE/node-image.sh" --print)
-  config >"$unfinished"
-  log=$(run_kind create cluster --name "$name" --image "$image" --config "$unfinished" --kubeconfig "$kubeconfig" 2>&1) || {
+  config "$image" >"$unfinished"
+  trap remove_unfinished EXIT
+  log=$(run_kind create cluster --name "$name" --config "$unfinished" --kubeconfig "$kubeconfig" 2>&1) || {
     tail -n 30 <<<"$log" >&2
     die "kind could not make the cluster: see above"
   }
@@ -72,21 +80,30 @@ wait_until_ready() {
     die "the pods of $name did not get ready: see 'kubectl -n kube-system get pods'"
 }
 
-exists() { grep -qxF -- "$name" <<<"$("$kind" get clusters --quiet)"; }
+exists() {
+  local all
+  all=$(clusters) || exit # errexit is off where this is asked
+  grep -qxF -- "$name" <<<"$all"
+}
+
+# A cluster made by other means is none of our business; ours must be what was asked for.
+check_kind() {
+  local image
+  [[ -f $configuration ]] || return 0
+  image=$("$HERE/node-image.sh" --print)
+  config "$image" | cmp -s - "$configuration" ||
+    die "there is a cluster $name of another kind: choose another NAME, or 'make cluster-delete NAME=$name' first"
+}
 
 reuse() {
-  # A cluster made by other means is none of our business; ours must be what was asked for.
-  [[ ! -f $configuration ]] || config | cmp -s - "$configuration" ||
-    die "there is a cluster $name of another kind: choose another NAME, or 'make cluster-delete NAME=$name' first"
+  check_kind
   "$kind" export kubeconfig --quiet --name "$name" --kubeconfig "$kubeconfig"
   say "using the cluster $name that is there"
 }
 
 make_or_reuse() {
   mkdir -p "$CLUSTERS"
-  if exists && [[ -f $unfinished ]]; then
-    timed "removing what an interrupted run left of $name" "$kind" delete cluster --quiet --name "$name" --kubeconfig "$kubeconfig"
-  fi
+  [[ ! -f $unfinished ]] || timed "removing what a killed run left of $name" remove_unfinished
   if exists; then
     reuse
   else

@@ -7,11 +7,12 @@
 name=${1:-kind}
 
 remove() {
-  local kubeconfig
+  local kubeconfig others
   kubeconfig=$(kubeconfig_of "$name")
   "$kind" delete cluster --quiet --name "$name" --kubeconfig "$kubeconfig"
   rm -f "$kubeconfig" "$CLUSTERS/$name".{yaml,unfinished}
-  [[ -n $("$kind" get clusters --quiet) ]] || "$HERE/runtime.sh" off
+  others=$(clusters)
+  [[ -n $others ]] || "$HERE/runtime.sh" off
 }
 
 docker version >/dev/null 2>&1 || die "the Docker engine does not answer: run scripts/setup-docker.sh first"

@@ -15,10 +15,14 @@ kind_program() {
   if have kind; then
     command -v kind
   else
-    build_programs kind
+    build_programs kind || exit # where this is called from, nobody else would notice
     program_path kind
   fi
 }
+
+# clusters: those that there are. Not to know them is not to have none.
+# shellcheck disable=SC2154  # kind is that of kind_program
+clusters() { "$kind" get clusters --quiet || die "kind cannot tell which clusters there are: see above"; }
 
 kubeconfig_of() { echo "$CLUSTERS/$1.kubeconfig"; } # kubeconfig_of NAME
 

@@ -43,7 +43,11 @@ debootstrap() { # debootstrap PACKAGE...: a root file system, as a tar archive
 # base_image NAME PACKAGE...: an image with these packages; sets base. Kept for the next recipe with the same packages.
 base_image() {
   base=kindlb/$1:$SUITE-$(sha256sum <<<"${*:2}" | cut -c 1-12)
-  image_exists "$base" || debootstrap "${@:2}" | docker import - "$base" >/dev/null
+  image_exists "$base" && return
+  # Not straight into the engine: of an archive that ends too early it would make an image all the same.
+  debootstrap "${@:2}" >"$work/$1.tar"
+  docker import "$work/$1.tar" "$base" >/dev/null
+  rm "$work/$1.tar"
 }
 
 take() { # take DIRECTORY PROGRAM...: copies that cost nothing where the file system can
@@ -152,15 +156,20 @@ bare_node_image() { # bare_node_image NAME: without the pods' images
   sed "s|BASE_IMAGE|$base|" "$HERE/node/Dockerfile" | docker_build "$1" "$work/node"
 }
 
+remove_container() {
+  [[ -z $container ]] || docker rm --force --volumes "$container" >/dev/null
+  container=
+}
+
 # As `kind build node-image` does it: into the content store of a running containerd, then a commit.
 preload() { # preload FROM TO
-  local container entrypoint status=0
+  local entrypoint status=0
   entrypoint=$(docker image inspect --format '{{json .Config.Entrypoint}}' "$1")
   container=$(docker run --detach --network none --security-opt seccomp=unconfined --entrypoint sleep "$1" infinity)
   docker save "${images[@]}" | docker exec --interactive "$container" /kind/bin/preload.sh >"$work/log" 2>&1 || status=$?
   # A commit keeps the container's own command: the image's has to be said again.
   ((status)) || docker commit --change "ENTRYPOINT $entrypoint" --change 'CMD []' "$container" "$2" >/dev/null
-  docker rm --force --volumes "$container" >/dev/null
+  remove_container
   ((status == 0)) || {
     tail -n 15 "$work/log" >&2
     die "the node's containerd did not take the images: see the lines above"
@@ -175,7 +184,8 @@ build() { # build NAME
   kube_source=$(module_part "k8s.io/kubernetes@$KUBE_VERSION" Dir)
   kind_source=$(module_part "sigs.k8s.io/kind@$KIND_VERSION" Dir)
   work=$(mktemp -d "$PROGRAMS/image.XXXXXX")
-  trap 'rm -rf "$work"' EXIT
+  container=
+  trap 'rm -rf "$work"; remove_container' EXIT
   timed "making the images of pods" pod_images
   timed "making the image of nodes" bare_node_image "$1-bare"
   timed "loading the one into the other" preload "$1-bare" "$1"

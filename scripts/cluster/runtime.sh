@@ -30,7 +30,8 @@ write_config() { # write_config JSON
 # reload CONDITION...: until the condition holds.
 reload() {
   local i
-  as_root kill -HUP "$(as_root cat "$PID_FILE")"
+  # shellcheck disable=SC2016  # the inner shell's: kill is a program of a package that need not be there
+  as_root sh -c 'kill -HUP "$1"' - "$(as_root cat "$PID_FILE")"
   for ((i = 0; i < RELOAD_SECONDS * 10; i++)); do
     "$@" && return
     sleep 0.1
@@ -39,9 +40,11 @@ reload() {
 }
 
 lacks_runtime() { ! has_runtime; }
+has_wrapper() { [[ $(docker info --format '{{json .Runtimes}}') == *"\"$WRAPPER\""* ]]; }
 
 turn_on() {
-  if has_runtime || ! lacks_capability; then return; fi
+  lacks_capability || return 0
+  if [[ -x $WRAPPER ]] && has_wrapper; then return; fi
   require_packages jq runc
   mkdir -p "$CACHE"
   install -m 755 "$HERE/engine/runc" "$WRAPPER"
@@ -49,7 +52,7 @@ turn_on() {
   # shellcheck disable=SC2016  # jq's variables
   changed=$(config | jq --arg name "$RUNTIME" --arg path "$WRAPPER" '.runtimes[$name].path = $path')
   write_config "$changed"
-  reload has_runtime
+  reload has_wrapper
   say "the engine lacks CAP_SYS_RESOURCE: added the runtime $RUNTIME to $CONFIG for kind's nodes"
 }
 
