@@ -57,7 +57,7 @@ missing_packages() {
 apt() { # apt ARGUMENT...: quiet unless it fails
   local log
   if ! log=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" 2>&1); then
-    grep -E '^[EW]:' <<<"$log" >&2
+    grep -E '^[EW]:' <<<"$log" >&2 || printf '%s\n' "$log" >&2
     die "apt-get $1 failed: see above; check the network and /etc/apt"
   fi
 }
