@@ -1,5 +1,6 @@
 # A line for each test that ran: what became of it, seconds, name, and why or what else there is to say.
-def name: (.ContainerHierarchyTexts + [.LeafNodeText]) | join(" ") | gsub("^\\[[^]]*\\] |\\[Slow\\] ?|\\[Feature:[^]]*\\] ?"; "");
+def name: ((.ContainerHierarchyTexts // []) + [if .LeafNodeText == "" then .LeafNodeType else .LeafNodeText end]) | join(" ")
+  | gsub("^\\[[^]]*\\] |\\[Slow\\] ?|\\[Feature:[^]]*\\] ?"; "");
 def counted($what): [.CapturedGinkgoWriterOutput // "" | scan($what + ": (\\d+)") | .[0] | tonumber] | add // 0;
 def note:
   if .Failure.Message then .Failure.Message | gsub("\\s+"; " ") | .[0:160]
@@ -23,6 +24,9 @@ def hopeless: .State == "failed" and (asks_other_family or asks_without_brackets
 def state: if hopeless then "hopeless" else .State end;
 def padded($width): tostring | . + " " * ([$width - length, 0] | max);
 
-[.[].SpecReports[] | select(.LeafNodeType == "It" and (.State != "skipped" or .Failure.Message))]
-| (sort_by(name)[] | "\(state | padded(8)) \(.RunTime / 1e9 | floor | padded(5)) \(name)" + (note | if . == "" then . else "  (" + . + ")" end)),
+# Tests, and what failed before or after them: a suite's own preparations, or the suite as such.
+def suite_failures: .SpecialSuiteFailureReasons[]? | {LeafNodeText: "the suite", State: "failed", Failure: {Message: .}};
+[.[] | suite_failures, (.SpecReports[] |
+  select(if .LeafNodeType == "It" then .State != "skipped" or .Failure.Message else .State | IN("passed", "skipped") | not end))]
+| (sort_by(name)[] | "\(state | padded(8)) \((.RunTime // 0) / 1e9 | floor | padded(5)) \(name)" + (note | if . == "" then . else "  (" + . + ")" end)),
   ([group_by(state)[] | "\(length) \(.[0] | state)"] | join(", "))

@@ -8,23 +8,30 @@
 . "$(dirname "${BASH_SOURCE[0]}")/cluster/lib.sh"
 
 readonly PARTS=(official conformance services clusters)
-readonly TIMEOUT=75m # the tests of rolling updates take some 10 minutes each, whatever the provider
+# The tests of rolling updates take some 10 minutes each, whatever the provider. Less than CI gives all of this, so that
+# there is a table also when one hangs.
+readonly TIMEOUT=45m
 readonly START_SECONDS=60
 readonly STOP_SECONDS=60
 
 name=${NAME:-kind}
 out=$ROOT/build/e2e/$name
+kindlb='' # its process
 
-# stop_kindlb: SIGTERM, and SIGKILL if it does not follow.
+# stop_kindlb: SIGTERM, and SIGKILL if it does not follow. Fails unless it had been there till then, and ended well.
 stop_kindlb() {
-  local i
-  kill "$kindlb" 2>/dev/null || return 0
+  local i process=$kindlb status=0
+  [[ -n $process ]] || return 0
+  kindlb=''
+  kill "$process" 2>/dev/null || true
   for ((i = 0; i < STOP_SECONDS * 5; i++)); do
-    kill -0 "$kindlb" 2>/dev/null || return 0
+    kill -0 "$process" 2>/dev/null || break
     sleep 0.2
   done
-  say "kindlb does not stop (process $kindlb): killing it"
-  kill -KILL "$kindlb"
+  if kill -KILL "$process" 2>/dev/null; then say "kindlb does not stop (process $process): killed it"; fi
+  wait "$process" || status=$?
+  ((status == 0)) || say "kindlb did not end well (exit code $status): see $out/kindlb.log"
+  return "$status"
 }
 
 start_kindlb() { # sets kindlb
@@ -35,7 +42,10 @@ start_kindlb() { # sets kindlb
   setsid setpriv --pdeathsig TERM "$ROOT/bin/kindlb" run --on-exit delete --log-level debug "${arguments[@]}" \
     >"$out/kindlb.log" 2>&1 &
   kindlb=$!
-  trap stop_kindlb EXIT
+  trap 'stop_kindlb || true' EXIT
+  # What is under way ends first; some of it takes the signal for a reason to end early, not to fail.
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
   for ((i = 0; i < START_SECONDS * 5; i++)); do
     kill -0 "$kindlb" 2>/dev/null || break
     ! grep -q 'in charge of' "$out/kindlb.log" || return 0
@@ -56,7 +66,7 @@ run_official_tests() {
 table() { jq --raw-output --arg family "${FAMILY:-ipv4}" --from-file "$ROOT/scripts/e2e-table.jq" "$out/report.json"; }
 
 # good_table STATUS: what the tests said of themselves goes, but for two things. Those that lost requests failed, though they
-# are content with fewer; and what nobody can pass (see e2e-table.jq) did not.
+# are content with fewer; and what nobody can pass (see e2e-table.jq, which tells all else that failed) did not.
 good_table() {
   grep -q '^passed ' "$out/table" || return 1
   ! grep -Eq '^(failed|panicked|timedout|interrupted|aborted) |lost [1-9]' "$out/table" || return 1
@@ -92,8 +102,8 @@ part_conformance() {
     --junit "$out/conformance.xml" --json "$out/conformance.json" 2>"$out/conformance.log"
 }
 
-part_services() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/services.sh"; }
-part_clusters() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/clusters.sh"; }
+part_services() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/services.sh" | tee "$out/services.log"; }
+part_clusters() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/clusters.sh" | tee "$out/clusters.log"; }
 
 run_part() { # run_part PART
   local status=0 started=$SECONDS
@@ -124,4 +134,5 @@ mkdir -p "$out"
 start_kindlb
 failed=()
 for part in "${parts[@]}"; do run_part "$part"; done
+stop_kindlb || failed+=(kindlb)
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}; see $out"

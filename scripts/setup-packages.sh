@@ -8,7 +8,7 @@ packages=(
   make cmake g++ ninja-build ccache pkg-config
   libcurl4-openssl-dev libssl-dev
   nlohmann-json3-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libcli11-dev libcpp-httplib-dev
-  doctest-dev
+  doctest-dev jq
   # The Envoy image is made from a Python wheel.
   python3 python3-venv ca-certificates
 )
