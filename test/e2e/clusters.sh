@@ -38,6 +38,7 @@ test_one_of_two_clusters_goes_and_comes_back() {
   local asker proxies volumes
   stop=$(mktemp -u) requests=$(mktemp) # not local: the trap outlives this function
   trap 'touch "$stop"; "$HERE/delete.sh" "$OTHER"; rm -f "$stop" "$requests"' EXIT
+  "$HERE/delete.sh" "$OTHER" # what a run that was cut off left
   server web
   service web "$TCP"
   serving web

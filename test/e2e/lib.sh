@@ -78,7 +78,7 @@ address_of() {
 in_url() { if [[ $1 == *:* ]]; then echo "[$1]"; else echo "$1"; fi; }
 
 # answers_tcp ADDRESS PORT, answers_udp ADDRESS PORT: a pod's name comes back.
-answers_tcp() { [[ $(curl --silent --max-time 3 "http://$(in_url "$1"):$2/hostname") == web-* ]]; }
+answers_tcp() { [[ $(curl --silent --max-time 10 "http://$(in_url "$1"):$2/hostname") == web-* ]]; }
 answers_udp() {
   python3 - "$1" "$2" <<'EOF'
 import socket, sys
@@ -102,6 +102,8 @@ run_one() {
   set +e
   (
     set -e
+    # What a run that was cut off left there.
+    command "$KUBECTL" delete namespace "$namespace" --ignore-not-found --timeout "${PATIENCE}s" >/dev/null
     command "$KUBECTL" create namespace "$namespace" >/dev/null
     "$1"
   ) >"$log" 2>&1
