@@ -6,9 +6,12 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-# Some systems (WSL) have the machine's name there: it counts on make's command line only.
+# Some machines have their name or their way to the web there: these count on make's command line only.
 ifeq ($(origin NAME),environment)
 NAME :=
+endif
+ifeq ($(origin PROXY),environment)
+PROXY :=
 endif
 export JOBS NAME FAMILY WORKERS PROXY FOCUS PROCS ARGS
 
