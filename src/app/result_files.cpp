@@ -45,6 +45,12 @@ core::Result<void> ResultFiles::check() const {
   return {};
 }
 
+void ResultFiles::remove_old() const {
+  std::error_code ignored;
+  for (const auto& file : files_)
+    if (can_be_rewritten(file.path)) std::filesystem::remove(file.path, ignored);
+}
+
 void ResultFiles::write_early(const conformance::Report& report) {
   for (auto& file : files_)
     if (can_be_rewritten(file.path)) (void)put(file, report);

@@ -17,6 +17,8 @@ class ResultFiles {
   /// Better now than after the tests. Leaves no file where there was none: it would look like
   /// results.
   core::Result<void> check() const;
+  /// Results of an earlier run are none of this one, should it not get as far as having some.
+  void remove_old() const;
   /// For who does not wait for what may be added later. Not to pipes and the like, which would get
   /// everything twice; what cannot be written is told by write().
   void write_early(const conformance::Report& report);

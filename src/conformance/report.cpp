@@ -19,9 +19,13 @@ std::string to_text(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-/// XML 1.0 has no way to write most control characters.
+/// XML 1.0 has no way to write most control characters, nor two others.
 std::string xml_escaped(const std::string& any) {
-  const auto text = Json::parse(to_text(any, -1)).get<std::string>();
+  auto text = Json::parse(to_text(any, -1)).get<std::string>();
+  // U+FFFE and U+FFFF
+  for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
+    for (auto at = text.find(none); at != std::string::npos; at = text.find(none))
+      text.replace(at, none.size(), "?");
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -182,7 +186,7 @@ std::string to_junit(const Report& report) {
         "<testcase classname=\"LoadBalancers\" name=\"{}\" time=\"{}\">{}{}</testcase>\n",
         xml_escaped(one.name), seconds(one.took), junit_element(one.outcome),
         junit_notes(one.notes));
-  return out + "</testsuite>\n</testsuites>\n";
+  return out + junit_notes(report.remarks) + "</testsuite>\n</testsuites>\n";
 }
 
 std::string to_table(const std::vector<TestInfo>& tests) {

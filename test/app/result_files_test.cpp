@@ -49,10 +49,23 @@ TEST_CASE("results are in the files early, and again only if there is more to sa
   CHECK(text_in(rig.options.junit_file) == to_junit(report));
 
   std::ofstream(rig.options.junit_file) << "a reader's own";
+  CHECK(files.write(report).empty());
+  CHECK(text_in(rig.options.junit_file) == "a reader's own");  // nothing new
   report.remarks = {"not everything could be removed"};
   CHECK(files.write(report).empty());
   CHECK(text_in(rig.options.json_file) == to_json(report));
-  CHECK(text_in(rig.options.junit_file) == "a reader's own");  // it has no remarks
+  CHECK(text_in(rig.options.junit_file) == to_junit(report));
+}
+
+TEST_CASE("old results are not left for new ones") {
+  Rig rig;
+  rig.options.junit_file = rig.folder / "report.xml";
+  std::ofstream(rig.options.junit_file) << "of yesterday";
+  const app::ResultFiles files(rig.options);
+  REQUIRE(files.check().ok());
+  CHECK(text_in(rig.options.junit_file) == "of yesterday");
+  files.remove_old();
+  CHECK_FALSE(std::filesystem::exists(rig.options.junit_file));
 }
 
 TEST_CASE("what is no file gets the results once") {

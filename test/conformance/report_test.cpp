@@ -73,13 +73,15 @@ TEST_CASE("JSON has everything") {
 
 TEST_CASE("JUnit is escaped") {
   auto report = a_report();
-  report.results.push_back({"x", "", {Verdict::Fail, "line\nline\x01\xff"}, milliseconds{0}, {}});
+  report.results.push_back(
+      {"x", "", {Verdict::Fail, "line\nline\x01\xff\xef\xbf\xbf"}, milliseconds{0}, {}});
   const auto xml = to_junit(report);
   CHECK(xml.find("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\"") != std::string::npos);
   CHECK(xml.find("<skipped message=\"only &lt;TCP&gt; &amp; &quot;more&quot;\"/>") !=
         std::string::npos);
-  CHECK(xml.find("<failure message=\"line&#10;line?\xef\xbf\xbd\"/>") != std::string::npos);
+  CHECK(xml.find("<failure message=\"line&#10;line?\xef\xbf\xbd?\"/>") != std::string::npos);
   CHECK(xml.find("<system-out>a note&#10;</system-out>") != std::string::npos);
+  CHECK(xml.ends_with("<system-out>a remark&#10;</system-out></testsuite>\n</testsuites>\n"));
 }
 
 TEST_CASE("every test has a name of its own that a Service may have") {
