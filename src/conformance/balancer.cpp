@@ -67,7 +67,8 @@ End Balancer::create(const Wish& wish) {
             {"ports", ports_of(wish.ports)}};
   spec.update(wish.any);
   const Json service{{"metadata", {{"name", name_}, {"labels", world_.labels()}}}, {"spec", spec}};
-  const auto made = world_.objects.create(world_.path("services"), service, world_.stop);
+  // Not cut short by a stop: what the server makes all the same, nobody would know of.
+  const auto made = world_.objects.create(world_.path("services"), service);
   if (!made) {
     refusal_ = made.error();
     return scene_.fail(made.error());
@@ -86,7 +87,7 @@ End Balancer::await_endpoints(std::size_t families) {
   });
 }
 
-End Balancer::become_balancer(const Json& more) {
+End Balancer::request(const Json& more) {
   auto spec = wish_.balancer;
   spec.update(more);
   const auto& wanted_class = world_.settings.load_balancer_class;
@@ -107,11 +108,19 @@ End Balancer::become_balancer(const Json& more) {
   const bool taken = kept(*made, features);
   if (!features.empty() && !taken) world_.drops_features = true;
   stated_ = !features.empty() && (taken || !annotation.empty());
+  return std::nullopt;
+}
+
+End Balancer::await_service() {
   const auto ask = scene_.ask(stated_);
-  if (auto end = await([&](const Sight& sight, milliseconds elapsed) {
-        return judge_creation(ask, world_.provider, sight, elapsed, world_.settings.limits);
-      }))
-    return end;
+  return await([&](const Sight& sight, const Waited& waited) {
+    return judge_creation(ask, world_.provider, sight, waited, world_.settings.limits);
+  });
+}
+
+End Balancer::become_balancer(const Json& more) {
+  if (auto end = request(more)) return end;
+  if (auto end = await_service()) return end;
   return find_addresses();
 }
 
@@ -120,25 +129,26 @@ End Balancer::publish(const Wish& wish) {
   return become_balancer();
 }
 
-End Balancer::await(const std::function<Judgement(const Sight&, milliseconds)>& judge) {
+End Balancer::await(const std::function<Judgement(const Sight&, const Waited&)>& judge) {
   const auto begin = Clock::now();
+  auto since = begin;
   Sight sight;  // the last one: an API that stutters takes nothing back
-  const auto judge_now = [&](milliseconds elapsed) {
+  const auto judge_now = [&] {
     const auto service = look();
-    if (service) {
+    if (service && sight_of(*service) != sight) {
       sight = sight_of(*service);
-      scene_.sees(describe(sight));
+      since = Clock::now();
     }
-    auto judgement = judge(sight, elapsed);
+    if (service) scene_.sees(describe(sight));
+    auto judgement = judge(sight, {elapsed_since(begin), elapsed_since(since)});
     if (!service && judgement.step != Step::Go)
       judgement.reason += "; the API tells no more: " + service.error().text();
     return judgement;
   };
-  auto judgement = judge_now({});
+  auto judgement = judge_now();
   while (judgement.step == Step::Wait) {
-    const auto elapsed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-    if (!scene_.waits(judgement.reason, elapsed)) return scene_.fail("stopped");
-    judgement = judge_now(elapsed);
+    if (!scene_.waits(judgement.reason, elapsed_since(begin))) return scene_.fail("stopped");
+    judgement = judge_now();
   }
   settled_ = Clock::now();
   if (judgement.step == Step::Skip) return Outcome{Verdict::Skip, judgement.reason};
@@ -148,7 +158,7 @@ End Balancer::await(const std::function<Judgement(const Sight&, milliseconds)>& 
 
 End Balancer::change(const Json& spec, bool visible) {
   if (!scene_.speaks()) return patch(spec);
-  const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - settled_);
+  const auto since = elapsed_since(settled_);
   if (since < kBetweenChanges && !scene_.pause(kBetweenChanges - since))
     return scene_.fail("stopped");
   const auto before = look();
@@ -156,8 +166,8 @@ End Balancer::change(const Json& spec, bool visible) {
   const Change made{sight_of(*before), visible};
   if (auto end = patch(spec)) return end;
   const auto ask = scene_.ask(stated_);
-  return await([&](const Sight& sight, milliseconds elapsed) {
-    return judge_change(ask, made, sight, elapsed, world_.settings.limits);
+  return await([&](const Sight& sight, const Waited& waited) {
+    return judge_change(ask, made, sight, waited, world_.settings.limits);
   });
 }
 

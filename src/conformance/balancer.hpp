@@ -37,8 +37,11 @@ class Balancer {
   End create(const Wish& wish);
   /// Ready ones, of that many families.
   End await_endpoints(std::size_t families);
-  /// Makes it of type LoadBalancer, states what is required, and waits for the KEP's judgement.
-  /// `more`: fields of the spec beside those of the wish.
+  /// Makes it of type LoadBalancer and states what is required. `more`: fields of the spec beside
+  /// those of the wish.
+  End request(const Json& more = Json::object());
+  /// Waits for the KEP's judgement: that it is served, and nobody is working on it any more.
+  End await_service();
   End become_balancer(const Json& more = Json::object());
   End publish(const Wish& wish);
   /// Merges into the spec and waits until the provider has told that it has effect.
@@ -47,6 +50,8 @@ class Balancer {
   End patch(const Json& spec);
   /// Deletes it and waits until it is gone.
   End remove();
+  /// The addresses in the status are those that it was first served on.
+  End keeps_addresses() const;
   /// Waits until the Service as it is in the API fulfils the wish.
   End shows(const std::string& what, const std::function<bool(const core::Service&)>& wish);
 
@@ -56,14 +61,16 @@ class Balancer {
 
   /// All addresses answer on that port, at once if conditions promised it.
   End answers(const Port& port);
-  /// None of them does: at once if conditions told of the change, else before long.
-  End is_silent(const Port& port) { return falls_silent(port, scene_.speaks()); }
-  /// None of them does after a while, for what no condition tells of.
-  End falls_silent(const Port& port) { return falls_silent(port, false); }
+  /// They do before long: for what may be up to kube-proxy, of which no condition tells.
+  End answers_soon(const Port& port);
+  /// None of them does after a while, for the same reason.
+  End falls_silent(const Port& port);
   /// One question over a connection of its own, to the first address.
   core::Result<std::string> ask(const Port& port, const std::string& path = "/hostname");
   /// The names of those who answer `count` connections one after the other, all of which must work.
   End names(std::size_t count, std::set<std::string>& into);
+  /// So many work one after the other: at once if conditions promised it, else before long.
+  End all_answer(std::size_t count);
 
   const std::vector<core::IpAddress>& addresses() const { return addresses_; }
   core::Target target(const Port& port) const { return {addresses_.front(), port.number}; }
@@ -75,9 +82,9 @@ class Balancer {
 
  private:
   std::string path() const;
-  End await(const std::function<Judgement(const Sight&, milliseconds)>& judge);
+  End await(const std::function<Judgement(const Sight&, const Waited&)>& judge);
   End find_addresses();
-  End falls_silent(const Port& port, bool at_once);
+  End answers_within(milliseconds limit, const core::IpAddress& address, const Port& port);
   core::Result<std::string> ask_at(const core::IpAddress& address, const Port& port,
                                    const std::string& path);
 
@@ -88,6 +95,7 @@ class Balancer {
   bool made_ = false;  ///< by us: another's of that name is not ours to delete
   bool stated_ = false;
   std::optional<core::Error> refusal_;
+  std::vector<std::string> points_;  ///< of the status; addresses_ are what they mean
   std::vector<core::IpAddress> addresses_;
   std::chrono::steady_clock::time_point settled_;
 };

@@ -24,6 +24,14 @@ constexpr std::chrono::minutes kNamePropagation{5};
 bool is_udp(const Port& port) {
   return std::string_view(port.protocol) == "UDP";
 }
+
+/// Addresses and names in a status.
+std::vector<std::string> points_of(const core::Service& service) {
+  std::vector<std::string> out;
+  for (const auto& ingress : service.status.ingress)
+    out.push_back(ingress.ip.empty() ? ingress.hostname : ingress.ip);
+  return out;
+}
 }  // namespace
 
 /// IP-based load balancers must work immediately, those with names once the name is known.
@@ -31,6 +39,7 @@ End Balancer::find_addresses() {
   const auto service = look();
   if (!service) return scene_.fail(service.error());
   addresses_.clear();
+  points_ = points_of(*service);
   for (const auto& ingress : service->status.ingress) {
     if (const auto ip = core::IpAddress::parse(ingress.ip)) {
       addresses_.push_back(*ip);
@@ -69,35 +78,50 @@ Result<std::string> Balancer::ask(const Port& port, const std::string& path) {
   return ask_at(addresses_.front(), port, path);
 }
 
+End Balancer::keeps_addresses() const {
+  const auto service = look();
+  if (!service) return scene_.fail(service.error());
+  if (points_of(*service) == points_) return std::nullopt;
+  return scene_.fail("a change that does not ask for it moved it to another address");
+}
+
+End Balancer::answers_within(milliseconds limit, const core::IpAddress& address, const Port& port) {
+  std::string why;
+  const auto answered = [&] {
+    const auto answer = ask_at(address, port, "/hostname");
+    why = answer ? "an empty answer" : answer.error().text();
+    return answer && !answer->empty();
+  };
+  if (answered()) return std::nullopt;
+  if (limit == milliseconds{0})
+    return scene_.fail("LoadBalancerServing=True, but it does not answer at once: " + why);
+  return scene_.until("answered (" + why + ")", limit, answered);
+}
+
 End Balancer::answers(const Port& port) {
-  for (const auto& address : addresses_) {
-    Result<std::string> answer = ask_at(address, port, "/hostname");
-    if (answer && !answer->empty()) continue;
-    const auto why = answer ? "an empty answer" : answer.error().text();
-    if (scene_.speaks())
-      return scene_.fail("LoadBalancerServing=True, but it does not answer at once: " + why);
-    if (auto end = scene_.until("answered (" + why + ")", world_.settings.limits.provisioning,
-                                [&] { return ask_at(address, port, "/hostname").ok(); }))
-      return end;
-  }
+  const auto limit = scene_.speaks() ? milliseconds{0} : world_.settings.limits.provisioning;
+  for (const auto& address : addresses_)
+    if (auto end = answers_within(limit, address, port)) return end;
   return std::nullopt;
 }
 
-End Balancer::falls_silent(const Port& port, bool at_once) {
+End Balancer::answers_soon(const Port& port) {
+  for (const auto& address : addresses_)
+    if (auto end = answers_within(scene_.patience(), address, port)) return end;
+  return std::nullopt;
+}
+
+End Balancer::falls_silent(const Port& port) {
   const auto nobody = [&](const core::IpAddress& address) {
     const core::Target target{address, port.number};
     if (!is_udp(port)) return !ask_http(target, "/hostname", kSilence, world_.stop).ok();
     return !UdpClient(target).ask("hostname", kSilence).ok();
   };
-  for (const auto& address : addresses_) {
-    if (nobody(address)) continue;
-    const auto what =
-        fmt::format("{} port {} of {} closed", port.protocol, port.number, address.text());
-    if (at_once) return scene_.fail("it still answers: " + what + " expected");
-    if (auto end = scene_.until(what, world_.settings.limits.provisioning,
-                                [&] { return nobody(address); }))
+  for (const auto& address : addresses_)
+    if (auto end = scene_.until(
+            fmt::format("{} port {} of {} closed", port.protocol, port.number, address.text()),
+            scene_.patience(), [&] { return nobody(address); }))
       return end;
-  }
   // A question that was cut short has no answer either.
   if (world_.stop.stop_requested()) return scene_.fail("stopped");
   return std::nullopt;
@@ -112,6 +136,18 @@ End Balancer::names(std::size_t count, std::set<std::string>& into) {
     into.insert(*answer);
   }
   return std::nullopt;
+}
+
+End Balancer::all_answer(std::size_t count) {
+  std::set<std::string> any;
+  if (scene_.speaks()) return names(count, any);
+  End broken;
+  auto end = scene_.until(fmt::format("answered {} times in a row", count), scene_.patience(), [&] {
+    broken = names(count, any);
+    return !broken;
+  });
+  if (end && broken) end->reason += ": " + broken->reason;
+  return end;
 }
 
 }  // namespace kindlb::conformance

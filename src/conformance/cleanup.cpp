@@ -21,9 +21,12 @@ struct Found {
 };
 
 Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::string& kind,
-                                         const std::string& run) {
-  const auto selector = run.empty() ? std::string(kRunLabel) : kRunLabel + ("=" + run);
-  const auto listed = objects.get("/api/v1/" + kind + "?labelSelector=" + kube::url_part(selector));
+                                         const Traces& traces) {
+  const auto selector =
+      traces.run.empty() ? std::string(kRunLabel) : kRunLabel + ("=" + traces.run);
+  const auto where = traces.ns.empty() ? "" : "namespaces/" + kube::url_part(traces.ns) + "/";
+  const auto listed = objects.get(
+      fmt::format("/api/v1/{}{}?labelSelector={}", where, kind, kube::url_part(selector)));
   if (!listed) return listed.error();
   std::vector<Found> out;
   for (const auto& item : list_at(*listed, "/items")) {
@@ -58,7 +61,7 @@ Result<void> remove_each(kube::Objects& objects, const std::vector<Found>& found
   return out;
 }
 
-Result<void> remove_kind(kube::Objects& objects, const std::string& kind, const std::string& run,
+Result<void> remove_kind(kube::Objects& objects, const std::string& kind, const Traces& traces,
                          const std::function<void(const std::string&)>& say,
                          const std::stop_token& stop) {
   const auto deadline = Clock::now() + kPodPatience;
@@ -66,7 +69,7 @@ Result<void> remove_kind(kube::Objects& objects, const std::string& kind, const 
   std::string last;
   std::set<std::string> asked;  // paths
   while (Clock::now() < deadline) {
-    const auto found = find_labelled(objects, kind, run);
+    const auto found = find_labelled(objects, kind, traces);
     if (found && found->empty()) return {};
     const auto refused = found ? remove_each(objects, *found, asked) : found.error();
     last = refused ? found->front().what : refused.error().text();
@@ -83,18 +86,19 @@ Result<void> remove_kind(kube::Objects& objects, const std::string& kind, const 
 }  // namespace
 
 /// Services first: while their provider can still see them as they were.
-Result<void> remove_run(kube::Objects& objects, const std::string& run,
+Result<void> remove_run(kube::Objects& objects, const Traces& traces,
                         const std::function<void(const std::string&)>& say,
                         const std::stop_token& stop) {
-  auto services = remove_kind(objects, "services", run, say, stop);
-  auto namespaces = remove_kind(objects, "namespaces", run, say, stop);
+  auto services = remove_kind(objects, "services", traces, say, stop);
+  if (!traces.ns.empty()) return services;
+  auto namespaces = remove_kind(objects, "namespaces", traces, say, stop);
   return services ? namespaces : services;
 }
 
 Result<std::vector<std::string>> find_leftovers(kube::Objects& objects) {
   std::vector<std::string> out;
   for (const char* kind : {"namespaces", "services"}) {
-    const auto found = find_labelled(objects, kind, "");
+    const auto found = find_labelled(objects, kind, {});
     if (!found) return found.error();
     for (const auto& one : *found) out.push_back(one.what);
   }
@@ -103,7 +107,7 @@ Result<std::vector<std::string>> find_leftovers(kube::Objects& objects) {
 
 Result<void> remove_leftovers(kube::Objects& objects, Listener& listener, std::stop_token stop) {
   return remove_run(
-      objects, "", [&](const std::string& line) { listener.say(line); }, stop);
+      objects, {}, [&](const std::string& line) { listener.say(line); }, stop);
 }
 
 }  // namespace kindlb::conformance

@@ -17,10 +17,6 @@ using core::ErrorKind;
 using core::Result;
 using Clock = std::chrono::steady_clock;
 
-milliseconds since(Clock::time_point begin) {
-  return std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-}
-
 std::string new_run() {
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
   std::random_device random;
@@ -124,11 +120,12 @@ Result<Provider> Run::find_provider() {
     if (service) sight = sight_of(*service);
     if (service) scene.sees(describe(sight));
     if (sight.has_address && !addressed) addressed = Clock::now();
-    found = judge_provider(sight, since(begin), addressed ? since(*addressed) : milliseconds{0},
-                           limits);
+    found = judge_provider(sight, elapsed_since(begin),
+                           addressed ? elapsed_since(*addressed) : milliseconds{0}, limits);
     // An API that does not answer tells nothing of providers.
     if (found == Provider::None && !service) return service.error();
-    if (found == Provider::Unknown && !scene.waits("nobody has taken it up", since(begin))) break;
+    if (found == Provider::Unknown && !scene.waits("nobody has taken it up", elapsed_since(begin)))
+      return Error{ErrorKind::Cancelled, "look for a provider", "stopped"};
   }
   return found;
 }
@@ -155,7 +152,7 @@ TestResult Run::run_test(const Test& test) {
   // Whatever a step ended with, it may have been because of the stop.
   if (result.outcome.verdict == Verdict::Fail && world_.stop.stop_requested())
     result.outcome = {Verdict::Stopped, "stopped"};
-  result.took = since(begin);
+  result.took = elapsed_since(begin);
   result.notes = scene.take_notes();
   return result;
 }
@@ -179,7 +176,7 @@ void Run::run_tests(const std::vector<const Test*>& tests, Report& report) {
 void Run::clean_up(Report& report) {
   listener_.say("cleaning up: the Services" +
                 std::string(world_.own_pods() ? " and namespace " + world_.ns : ""));
-  const auto done = remove_run(world_.objects, world_.run,
+  const auto done = remove_run(world_.objects, {world_.run, world_.own_pods() ? "" : world_.ns},
                                [this](const std::string& line) { listener_.say(line); }, {});
   if (done) {
     listener_.say("cleaned up");
@@ -222,7 +219,7 @@ Result<Report> Run::run() {
     report = Error{ErrorKind::Protocol, "prepare the tests", strange_answer(problem)};
   }
   if (report) {
-    report->took = since(begin);
+    report->took = elapsed_since(begin);
     listener_.judged(*report);
   }
   Report last;

@@ -113,9 +113,9 @@ Outcome unknown_feature_refused(Scene& scene) {
   if (!scene.speaks()) return {Verdict::Skip, describe(scene.world().provider)};
   Balancer web(scene);
   if (auto end = web.create({})) return *end;
-  auto end = web.become_balancer();
-  if (end && (end->verdict == Verdict::Stopped || web.refusal())) return *end;
+  if (auto end = web.request()) return *end;
   if (!web.stated()) return {Verdict::Skip, "this API server has no requiredLoadBalancerFeatures"};
+  const auto end = web.await_service();
   if (!end) return scene.fail("a required feature that nobody knows was not refused");
   if (end->verdict != Verdict::Skip) return *end;
   const auto service = web.look();

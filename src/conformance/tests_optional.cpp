@@ -30,6 +30,7 @@ Outcome udp_pod_cycle(Scene& scene, bool other_node) {
   if (auto end =
           scene.until("answered by the first pod", lag, [&] { return answered_by("first"); }))
     return *end;
+  scene.supported();
   if (auto end = scene.start_pod("second", other_node ? nodes.back() : nodes.front())) return *end;
   if (auto end = scene.remove_pod("first")) return *end;
   if (auto end =
@@ -46,9 +47,8 @@ const Json kNoAffinity{{"sessionAffinity", "None"}, {"sessionAffinityConfig", nu
 /// the time that the KEP calls its maximum lag.
 End settles(Scene& scene, Balancer& web, const std::string& what,
             const std::function<bool(std::size_t pods)>& wanted) {
-  const auto& limits = scene.world().settings.limits;
   End broken;
-  auto end = scene.until(what, scene.speaks() ? limits.conditions : limits.provisioning, [&] {
+  auto end = scene.until(what, scene.patience(), [&] {
     std::set<std::string> pods;
     broken = web.names(kConnections, pods);
     return broken ? scene.speaks() : wanted(pods.size());
@@ -74,6 +74,7 @@ Outcome affinity(Scene& scene, const char* policy, bool switches) {
   if (auto end = web.publish(wish)) return *end;
   if (auto end = sticks(scene, web)) return *end;
   if (!switches) return {};
+  scene.supported();
   if (auto end = web.change(kNoAffinity)) return *end;
   if (auto end = spreads(scene, web)) return *end;
   if (auto end = web.change(kClientIp)) return *end;
@@ -92,6 +93,7 @@ Outcome without_node_ports(Scene& scene) {
   wish.balancer = {{"allocateLoadBalancerNodePorts", false}};
   if (auto end = web.publish(wish)) return *end;
   if (auto end = web.answers(kWeb)) return *end;
+  scene.supported();
   const auto service = web.look();
   if (!service) return scene.fail(service.error());
   if (any_node_port(*service)) return scene.fail("a node port was allocated all the same");
@@ -139,9 +141,11 @@ Outcome source_ranges(Scene& scene) {
   if (auto end = web.become_balancer(everybody)) return *end;
   if (auto end = web.answers(kWeb)) return *end;
   if (auto end = web.change(nobody)) return *end;
-  if (auto end = web.is_silent(kWeb)) return *end;
+  // The KEP lets kube-proxy enforce them.
+  if (auto end = web.falls_silent(kWeb)) return *end;
+  scene.supported();
   if (auto end = web.change(everybody)) return *end;
-  if (auto end = web.answers(kWeb)) return *end;
+  if (auto end = web.answers_soon(kWeb)) return *end;
   return {};
 }
 

@@ -14,7 +14,11 @@ namespace {
 /// As in the official suite: "a low but reasonable threshold".
 constexpr double kEnough = 0.95;
 constexpr int kRounds = 2;
-constexpr int kLingers = 10;
+constexpr std::size_t kRollingNodes = 3;
+/// As in the official suite: for a load balancer that learns by health checks.
+constexpr int kLingers = 60;
+/// After which kube-proxy has followed, and what did not follow it shows.
+constexpr milliseconds kQuiet{3'000};
 
 bool has_finalizer(const core::Service& service) {
   return sight_of(service).has_finalizer;
@@ -49,7 +53,7 @@ class Load {
 };
 
 Outcome rolling_update(Scene& scene, const char* policy) {
-  if (auto end = scene.start_deployment(2, kLingers)) return *end;
+  if (auto end = scene.start_daemons(kRollingNodes, kLingers)) return *end;
   Balancer web(scene);
   Wish wish;
   wish.selector = scene.selector();
@@ -58,7 +62,8 @@ Outcome rolling_update(Scene& scene, const char* policy) {
   if (auto end = web.answers(kWeb)) return *end;
   Load load(web.target(kWeb), scene.world().stop);
   for (int round = 1; round <= kRounds; ++round)
-    if (auto end = scene.roll_deployment(round)) return *end;
+    if (auto end = scene.roll_daemons(round)) return *end;
+  if (auto end = scene.await_replaced()) return *end;
   load.end();
   const auto share = 1 - static_cast<double>(load.failed()) /
                              static_cast<double>(std::max<std::uint64_t>(load.total(), 1));
@@ -68,7 +73,38 @@ Outcome rolling_update(Scene& scene, const char* policy) {
   return {};
 }
 
-/// UDP and TCP alike: served, moved to another port, turned into another type.
+/// Another node port, which clients cannot see, is followed.
+End changes_node_port(Scene& scene, Balancer& web, const Port& port) {
+  const auto service = web.look();
+  if (!service) return scene.fail(service.error());
+  const auto before = service->spec.ports.empty() ? 0 : service->spec.ports.front().node_port;
+  if (before == 0) return std::nullopt;
+  auto ports = web.ports_of({port});
+  // Its neighbours may be taken, or outside of the range.
+  for (const int offset : {1, -1, 2, -2, 3, -3}) {
+    ports.front()["nodePort"] = before + offset;
+    if (web.patch({{"ports", ports}})) continue;
+    if (!scene.pause(kQuiet)) return scene.fail("stopped");
+    if (auto end = web.await_service()) return end;
+    if (auto end = web.answers_soon(port)) return end;
+    return web.keeps_addresses();
+  }
+  scene.note("no other node port could be had");
+  return std::nullopt;
+}
+
+/// Nobody behind it, then somebody again: no field of the load balancer's own.
+End loses_and_finds_pods(Balancer& web, const Port& port) {
+  const auto also_needs = [](const Json& value) {
+    return Json{{"selector", {{"kindlb.dev/nobody-has-this", value}}}};
+  };
+  if (auto end = web.patch(also_needs("yes"))) return end;
+  if (auto end = web.falls_silent(port)) return end;
+  if (auto end = web.patch(also_needs(nullptr))) return end;
+  return web.answers_soon(port);
+}
+
+/// UDP and TCP alike: served, moved to other ports, without pods, turned into another type.
 Outcome type_and_ports(Scene& scene, const char* protocol) {
   const Port before{protocol, 80};
   const Port after{protocol, 81};
@@ -79,9 +115,13 @@ Outcome type_and_ports(Scene& scene, const char* protocol) {
   if (auto end = web.patch({{"type", "NodePort"}})) return *end;
   if (auto end = web.become_balancer()) return *end;
   if (auto end = web.answers(before)) return *end;
+  scene.supported();
+  if (auto end = changes_node_port(scene, web, before)) return *end;
   if (auto end = web.change({{"ports", web.ports_of({after})}})) return *end;
   if (auto end = web.answers(after)) return *end;
-  if (auto end = web.is_silent(before)) return *end;
+  if (auto end = web.falls_silent(before)) return *end;
+  if (auto end = web.keeps_addresses()) return *end;
+  if (auto end = loses_and_finds_pods(web, after)) return *end;
   if (auto end = web.patch({{"type", "ClusterIP"}})) return *end;
   if (auto end = web.shows("without an address", has_no_address)) return *end;
   if (auto end = web.falls_silent(after)) return *end;

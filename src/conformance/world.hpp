@@ -40,7 +40,8 @@ struct World {
   bool own_pods() const { return settings.workload.selector.empty(); }
   /// "/api/v1/namespaces/NS/KIND[/NAME]"
   std::string path(const std::string& kind, const std::string& name = "") const;
-  std::string deployment_path(const std::string& name = "") const;
+  /// "/apis/apps/v1/namespaces/NS/KIND[/NAME]"
+  std::string path_of_apps(const std::string& kind, const std::string& name = "") const;
   Json labels(const Json& more = Json::object()) const;
 };
 
@@ -49,6 +50,7 @@ const Json& list_at(const Json& object, const char* pointer);
 /// The text there; an empty one when it is not there.
 std::string text_at(const Json& object, const char* pointer);
 
+milliseconds elapsed_since(std::chrono::steady_clock::time_point begin);
 /// False when stopped meanwhile.
 bool pause(const std::stop_token& stop, milliseconds time);
 
@@ -58,13 +60,17 @@ core::Result<void> prepare(World& world);
 /// A pod that serves, as a template: metadata.labels and spec. `lingers`: seconds it goes on
 /// answering after it was told to end.
 Json pod_template(const World& world, const Json& labels, int lingers = 0);
-Json deployment(const World& world, const std::string& name, int replicas, int lingers);
-/// Every replica is of the current template and available, and no other is left.
-bool rolled_out(const Json& deployment);
+/// A DaemonSet, on these nodes.
+Json daemons(const World& world, const std::string& name, const std::vector<std::string>& nodes,
+             int lingers);
 
-/// Deletes what carries that value of the label (empty: any), Services first, and waits until it is
-/// gone.
-core::Result<void> remove_run(kube::Objects& objects, const std::string& run,
+/// What runs made, by its label.
+struct Traces {
+  std::string run;  ///< empty: of any run
+  std::string ns;   ///< Services of this namespace alone; empty: everywhere, and namespaces, too
+};
+/// Deletes it, Services first, and waits until it is gone.
+core::Result<void> remove_run(kube::Objects& objects, const Traces& traces,
                               const std::function<void(const std::string&)>& say,
                               const std::stop_token& stop);
 

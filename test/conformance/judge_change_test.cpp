@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <optional>
 #include <vector>
 
 using namespace kindlb;
@@ -20,6 +21,7 @@ TEST_CASE("a change is over when both conditions have told of it") {
     Sight now;
     milliseconds elapsed;
     Step expected;
+    std::optional<milliseconds> unchanged = std::nullopt;  ///< other than elapsed
   };
   const auto reprovisioning = [](int second) {
     return Sight{{serving(kTrue, "Serving"), provisioning(kTrue, "Provisioning", second)}, true};
@@ -37,6 +39,7 @@ TEST_CASE("a change is over when both conditions have told of it") {
       {"has effect", true, served(2, 2), 1s, Step::Go},
       {"seen, its effect not told yet", true, served(2, 0), 1s, Step::Wait},
       {"seen, its effect never told", true, served(2, 0), 30s, Step::Fail},
+      {"its effect told second, late", true, served(2, 0), 60s, Step::Wait, 1s},
       {"seen, and clients cannot tell", false, served(2, 0), 0ms, Step::Go},
       {"the conditions have gone", true, nothing(), 30s, Step::Fail},
       {"refused after it was served", true, late_refusal, 0ms, Step::Fail},
@@ -46,7 +49,8 @@ TEST_CASE("a change is over when both conditions have told of it") {
   for (const auto& one : cases) {
     CAPTURE(one.name);
     const Change change{served(), one.visible};
-    const auto judgement = judge_change(ask, change, one.now, one.elapsed, kLimits);
+    const auto judgement = judge_change(
+        ask, change, one.now, {one.elapsed, one.unchanged.value_or(one.elapsed)}, kLimits);
     CAPTURE(judgement.reason);
     CHECK(judgement.step == one.expected);
   }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,7 @@ TEST_CASE("a provider with conditions is judged at the earliest point") {
     Sight sight;
     milliseconds elapsed;
     Step expected;
+    std::optional<milliseconds> unchanged = std::nullopt;  ///< other than elapsed
   };
   const auto sight_unknown = Sight{{serving(kUnknown, "?"), provisioning(kFalse, "Complete")}};
   const std::vector<Case> cases = {
@@ -107,11 +109,16 @@ TEST_CASE("a provider with conditions is judged at the earliest point") {
        30s, Step::Fail},
       {"the other half stays", kRequired, without(served(), core::kServingCondition), 30s,
        Step::Fail},
+      {"half a write, late", kRequired, broken("Provisioning"), 60s, Step::Wait, 1s},
+      {"an address, late", kRequired, no_address(served()), 60s, Step::Wait, 1s},
+      {"another half write, for ever", kRequired, broken("Provisioning"), 600s, Step::Fail, 1s},
+      {"conditions, late", kRequired, nothing(), 30s, Step::Fail, 1s},
   };
   for (const auto& one : cases) {
     CAPTURE(one.name);
     const auto judgement =
-        judge_creation(one.ask, Provider::Speaking, one.sight, one.elapsed, kLimits);
+        judge_creation(one.ask, Provider::Speaking, one.sight,
+                       {one.elapsed, one.unchanged.value_or(one.elapsed)}, kLimits);
     CAPTURE(judgement.reason);
     CHECK(judgement.step == one.expected);
     CHECK(judgement.reason.empty() == (one.expected == Step::Go));
@@ -127,6 +134,7 @@ TEST_CASE("a degraded load balancer counts when the test is about what it lacks"
   };
   const std::vector<Case> cases = {
       {"what the test is about", kUnstated, degraded("SessionAffinityNotSupported"), Step::Skip},
+      {"the feature's name alone", kUnstated, degraded("SessionAffinity"), Step::Skip},
       {"several, so that too", kUnstated, degraded("Multiple"), Step::Skip},
       {"something else", kUnstated, degraded("ExternalTrafficPolicyNotSupported"), Step::Go},
       {"required, hence to be refused", kStated, degraded("SessionAffinityNotSupported"),
@@ -146,14 +154,13 @@ TEST_CASE("a degraded load balancer counts when the test is about what it lacks"
   };
   for (const auto& one : cases) {
     CAPTURE(one.name);
-    CHECK(judge_creation(one.ask, Provider::Speaking, one.sight, 0ms, kLimits).step ==
-          one.expected);
+    CHECK(judge_creation(one.ask, Provider::Speaking, one.sight, {}, kLimits).step == one.expected);
   }
 }
 
 TEST_CASE("without conditions an address is all there is to go by") {
   const auto step = [](const Ask& ask, const Sight& sight, milliseconds elapsed) {
-    return judge_creation(ask, Provider::Silent, sight, elapsed, kLimits).step;
+    return judge_creation(ask, Provider::Silent, sight, {elapsed, elapsed}, kLimits).step;
   };
   CHECK(step(kRequired, address_only(), 0ms) == Step::Go);
   CHECK(step(kRequired, nothing(), 599s) == Step::Wait);
@@ -167,9 +174,9 @@ TEST_CASE("without conditions an address is all there is to go by") {
 }
 
 TEST_CASE("reasons quote the provider") {
-  const auto skipped = judge_creation(kOptional, Provider::Speaking, refused(), 0ms, kLimits);
+  const auto skipped = judge_creation(kOptional, Provider::Speaking, refused(), {}, kLimits);
   CHECK(skipped.reason == "LoadBalancerServing=False/Unsupported: words");
-  const auto late = judge_creation(kOptional, Provider::Speaking, at_work(), 600s, kLimits);
+  const auto late = judge_creation(kOptional, Provider::Speaking, at_work(), {600s, 600s}, kLimits);
   CHECK(late.reason ==
         "still provisioning: Serving=False/Provisioning, Provisioning=True/Provisioning after 600 "
         "s");

@@ -169,6 +169,13 @@ TEST_CASE("optional and not working, without conditions, cannot be judged") {
   check(stage.run("^udp-type-and-ports$").results.at(0), Verdict::Skip, "nobody can tell");
 }
 
+TEST_CASE("what has worked once is supported, also without conditions") {
+  Stage stage(Temper::Stuck);
+  stage.settings.limits.provisioning = 3s;
+  check(stage.run("^affinity-switch-cluster$").results.at(0), Verdict::Fail,
+        "not spread over pods");
+}
+
 TEST_CASE("nobody provides") {
   Stage stage(Temper::Absent);
   stage.settings.limits.conditions = 8s;
@@ -196,6 +203,24 @@ TEST_CASE("a stop ends the tests and still cleans up") {
   const auto report = stage.run("^(cleanup-finalizer|class-ignored|conditions)$");
   for (const auto& result : report.results) check(result, Verdict::Stopped, "stopped");
   CHECK(exit_code(report) == 1);
+  CHECK(stage.leftovers().empty());
+}
+
+TEST_CASE("a stop while a provider is looked for leaves nothing to report") {
+  Stage stage(Temper::Absent);
+  const std::jthread stopper([&](const std::stop_token&) {
+    const test::Rest rest(server().client());
+    const auto path = "/api/v1/namespaces/" + stage.ns + "/services";
+    const auto deadline = std::chrono::steady_clock::now() + 25s;
+    while (rest.get(path).find("\"LoadBalancer\"") == std::string::npos &&
+           std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(20ms);
+    stage.stop.request_stop();
+  });
+  const auto report =
+      conformance::run(*stage.objects, stage.settings, stage.notes, stage.stop.get_token());
+  REQUIRE_FALSE(report.ok());
+  CHECK(report.error().kind == core::ErrorKind::Cancelled);
   CHECK(stage.leftovers().empty());
 }
 

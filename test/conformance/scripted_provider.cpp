@@ -80,8 +80,12 @@ void ScriptedProvider::put_endpoints(const std::string& service) {
   rest_.create(path, slice.dump());
 }
 
+bool ScriptedProvider::silent() const {
+  return temper_ == Temper::Silent || temper_ == Temper::Stuck;
+}
+
 bool ScriptedProvider::listens() const {
-  return temper_ == Temper::Good || temper_ == Temper::Silent || temper_ == Temper::NoAffinity ||
+  return temper_ == Temper::Good || silent() || temper_ == Temper::NoAffinity ||
          temper_ == Temper::Deaf || temper_ == Temper::Scattering;
 }
 
@@ -92,11 +96,14 @@ void ScriptedProvider::serve(const Json& service) {
   if (mine.spec == spec) return;
   if (mine.spec.empty()) mine.address = core::IpAddress::v4(kLoopbacks + ++addresses_);
   decltype(mine.listeners) wanted;
+  // No pod has more than one label.
+  const bool has_pods = service["spec"].value("selector", Json::object()).size() == 1;
   for (const auto& port : service["spec"]["ports"]) {
     const auto number = port["port"].get<std::uint16_t>();
-    if (!listens() || port.value("protocol", "TCP") != "TCP") continue;
-    const bool sticky =
-        service["spec"].value("sessionAffinity", "") == "ClientIP" && temper_ != Temper::Scattering;
+    if (!listens() || !has_pods || port.value("protocol", "TCP") != "TCP") continue;
+    const bool sticky = (service["spec"].value("sessionAffinity", "") == "ClientIP" &&
+                         temper_ != Temper::Scattering) ||
+                        temper_ == Temper::Stuck;
     auto& listener = mine.listeners[number];
     wanted[number] =
         listener ? std::move(listener) : std::make_unique<Pods>(mine.address, number, sticky);
@@ -115,7 +122,7 @@ Json ScriptedProvider::status_of(const Balancer& balancer, const Json& spec) con
   status["loadBalancer"]["ingress"] = Json::array();
   if (!fails && !works_on)
     status["loadBalancer"]["ingress"].push_back({{"ip", balancer.address.text()}});
-  if (temper_ == Temper::Silent) return status;
+  if (silent()) return status;
   const char* reason = temper_ == Temper::Refusing ? "Unsupported"
                        : temper_ == Temper::Broken ? "Infrastructure"
                        : works_on                  ? "Provisioning"

@@ -19,6 +19,7 @@ enum class Temper {
   Absent,      ///< does nothing
   Good,        ///< serves, and says so
   Silent,      ///< serves, without conditions
+  Stuck,       ///< the same, and affinity never ends
   Refusing,    ///< Unsupported, whatever it is
   NoAffinity,  ///< serves, but degrades session affinity
   Endless,     ///< provisions for ever
@@ -48,6 +49,7 @@ class ScriptedProvider {
   void put_endpoints(const std::string& service);
   void serve(const nlohmann::json& service);
   void release(const nlohmann::json& service);
+  bool silent() const;
   bool listens() const;
   nlohmann::json status_of(const Balancer& balancer, const nlohmann::json& spec) const;
   void write(const nlohmann::json& service, const nlohmann::json& status, bool finalizer);

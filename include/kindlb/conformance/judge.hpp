@@ -48,6 +48,12 @@ struct Limits {
   milliseconds provisioning{600'000};  ///< until it serves, once they have appeared
 };
 
+/// For how long, when a Sight is judged.
+struct Waited {
+  milliseconds total{0};      ///< since the Service was made or changed
+  milliseconds unchanged{0};  ///< since the Sight became what it is: two writes may make one step
+};
+
 enum class Step { Wait, Go, Skip, Fail };
 
 struct Judgement {
@@ -64,7 +70,7 @@ Provider judge_provider(const Sight& sight, milliseconds elapsed, milliseconds w
 
 /// After a Service has become one of type LoadBalancer.
 Judgement judge_creation(const Ask& ask, Provider provider, const Sight& sight,
-                         milliseconds elapsed, const Limits& limits);
+                         const Waited& waited, const Limits& limits);
 
 /// A change of load-balancer-related fields, made when `before` was seen.
 struct Change {
@@ -74,7 +80,7 @@ struct Change {
 /// For a provider that writes conditions; the others cannot be asked. Nothing is optional any more:
 /// a test skips once, at its beginning.
 Judgement judge_change(const Ask& ask, const Change& change, const Sight& sight,
-                       milliseconds elapsed, const Limits& limits);
+                       const Waited& waited, const Limits& limits);
 
 /// "Serving=False/Provisioning, Provisioning=True/Provisioning", for people.
 std::string describe(const Sight& sight);
