@@ -114,7 +114,7 @@ int conformance(const Options& options) {
   if (wanted.list) return list(wanted.settings.focus, wanted.json);
   ResultFiles files(wanted);
   if (const auto good = files.check(); !good) return complain(good.error());
-  files.remove_old();
+  if (!wanted.remove_leftovers) files.remove_old();
   StopSignal stop(kCleanUpPatience, 1);
   const auto cluster = connect(options, stop.token());
   if (!cluster) return complain(cluster.error());

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kindlb::conformance {
 
 namespace {
@@ -30,6 +32,7 @@ std::vector<std::string> points_of(const core::Service& service) {
   std::vector<std::string> out;
   for (const auto& ingress : service.status.ingress)
     out.push_back(ingress.ip.empty() ? ingress.hostname : ingress.ip);
+  std::ranges::sort(out);
   return out;
 }
 }  // namespace

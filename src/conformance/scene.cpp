@@ -31,10 +31,7 @@ bool is_ready(const Json& pod) {
 Scene::Scene(World& world, const Test& test) : world_(world), test_(test) {}
 
 Scene::~Scene() {
-  for (const auto& path : made_) {
-    const auto* const joint = path.find('?') == std::string::npos ? "?" : "&";
-    (void)world_.objects.remove(path + joint + "gracePeriodSeconds=0");
-  }
+  for (const auto& path : made_) (void)world_.objects.remove_now(path);
 }
 
 void Scene::sees(const std::string& state) {
@@ -150,7 +147,7 @@ End Scene::await_daemons(int round) const {
 End Scene::await_replaced() {
   return until("the old pods gone", kPodPatience, [&] {
     const auto left = world_.objects.get(pods_path(), world_.stop);
-    return left && std::ranges::none_of(list_at(*left, "/items"), is_ending);
+    return left && list_at(*left, "/items").size() == daemons_;
   });
 }
 

@@ -17,7 +17,7 @@ constexpr int kRounds = 2;
 constexpr std::size_t kRollingNodes = 3;
 /// As in the official suite: for a load balancer that learns by health checks.
 constexpr int kLingers = 60;
-/// After which kube-proxy has followed, and what did not follow it shows.
+/// After which kube-proxy has followed, and who did not shows.
 constexpr milliseconds kQuiet{3'000};
 
 bool has_finalizer(const core::Service& service) {
@@ -43,10 +43,22 @@ class Load {
     thread_.request_stop();
     thread_.join();
   }
-  std::uint64_t total() const { return total_; }
-  std::uint64_t failed() const { return failed_; }
+  /// How many of those since the last time failed; nothing: few enough.
+  std::optional<std::string> too_many_failed() {
+    const auto total = total_ - judged_total_;
+    const auto failed = failed_ - judged_failed_;
+    judged_total_ += total;
+    judged_failed_ += failed;
+    const auto share =
+        1 - static_cast<double>(failed) / static_cast<double>(std::max<std::uint64_t>(total, 1));
+    if (share >= kEnough) return std::nullopt;
+    return fmt::format("{} of {} connections failed", failed, total);
+  }
+  std::string told() const { return fmt::format("{} of {} connections failed", +failed_, +total_); }
 
  private:
+  std::uint64_t judged_total_ = 0;
+  std::uint64_t judged_failed_ = 0;
   std::atomic<std::uint64_t> total_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;
   std::jthread thread_;
@@ -61,15 +73,18 @@ Outcome rolling_update(Scene& scene, const char* policy) {
   if (auto end = web.publish(wish)) return *end;
   if (auto end = web.answers(kWeb)) return *end;
   Load load(web.target(kWeb), scene.world().stop);
-  for (int round = 1; round <= kRounds; ++round)
+  // Each part by itself: a quiet minute makes up for nothing.
+  for (int round = 1; round <= kRounds; ++round) {
     if (auto end = scene.roll_daemons(round)) return *end;
+    if (const auto failed = load.too_many_failed())
+      return scene.fail(fmt::format("update {}: {}", round, *failed));
+  }
   if (auto end = scene.await_replaced()) return *end;
+  if (!scene.pause(kQuiet)) return scene.fail("stopped");  // who still asks for them shows now
   load.end();
-  const auto share = 1 - static_cast<double>(load.failed()) /
-                             static_cast<double>(std::max<std::uint64_t>(load.total(), 1));
-  const auto words = fmt::format("{} of {} connections failed", load.failed(), load.total());
-  if (share < kEnough) return scene.fail(words);
-  scene.note(words);
+  if (const auto failed = load.too_many_failed())
+    return scene.fail("as the old pods ended: " + *failed);
+  scene.note(load.told());
   return {};
 }
 
@@ -86,7 +101,11 @@ End changes_node_port(Scene& scene, Balancer& web, const Port& port) {
     if (web.patch({{"ports", ports}})) continue;
     if (!scene.pause(kQuiet)) return scene.fail("stopped");
     if (auto end = web.await_service()) return end;
-    if (auto end = web.answers_soon(port)) return end;
+    if (web.answers_soon(port)) {
+      // The provider may have noticed later than kube-proxy, and be at work now.
+      if (auto end = web.await_service()) return end;
+      if (auto end = web.answers_soon(port)) return end;
+    }
     return web.keeps_addresses();
   }
   scene.note("no other node port could be had");

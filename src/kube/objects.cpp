@@ -47,15 +47,24 @@ class HttpObjects final : public Objects {
   }
 
   Result<void> remove(const std::string& path, std::stop_token stop) override {
-    const auto done = call("DELETE", path, "application/json",
-                           R"({"kind":"DeleteOptions","apiVersion":"v1",)"
-                           R"("propagationPolicy":"Background"})",
-                           std::move(stop));
+    return remove_as(R"("propagationPolicy":"Background")", path, std::move(stop));
+  }
+
+  Result<void> remove_now(const std::string& path) override {
+    return remove_as(R"("propagationPolicy":"Background","gracePeriodSeconds":0)", path, {});
+  }
+
+ private:
+  /// Options in the body: where there is one, the server reads none from the query.
+  Result<void> remove_as(const std::string& options, const std::string& path,
+                         std::stop_token stop) {
+    const auto done =
+        call("DELETE", path, "application/json",
+             R"({"kind":"DeleteOptions","apiVersion":"v1",)" + options + "}", std::move(stop));
     if (done || done.error().kind == ErrorKind::NotFound) return {};
     return done.error();
   }
 
- private:
   /// The body of a 2xx answer; everything else is an Error.
   Result<std::string> call(const char* method, const std::string& path, const char* content_type,
                            std::string body, std::stop_token stop) {

@@ -38,6 +38,8 @@ class OneLeftover final : public kube::Objects {
     return {};
   }
 
+  core::Result<void> remove_now(const std::string& path) override { return remove(path, {}); }
+
   Json nodes = Json{{"items", Json::array()}};
   Json metadata{{"namespace", "n"}, {"name", "s"}};  ///< of the Service
   bool there = true;

@@ -32,6 +32,8 @@ class Objects {
                                              std::stop_token stop = {}) = 0;
   /// In the background, as kubectl does with --wait=false. What is gone counts as success.
   virtual core::Result<void> remove(const std::string& path, std::stop_token stop = {}) = 0;
+  /// Without the time that pods are given to end. A collection with a labelSelector: all of these.
+  virtual core::Result<void> remove_now(const std::string& path) = 0;
 };
 
 std::shared_ptr<Objects> make_objects(std::shared_ptr<http::Client> client);
