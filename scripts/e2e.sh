@@ -42,7 +42,8 @@ start_kindlb() { # sets kindlb
   setsid setpriv --pdeathsig TERM "$ROOT/bin/kindlb" run --on-exit delete --log-level debug "${arguments[@]}" \
     >"$out/kindlb.log" 2>&1 &
   kindlb=$!
-  trap 'stop_kindlb || true' EXIT
+  # Whoever interrupts us may do so twice, make for one: the end is not cut short by that.
+  trap 'trap "" INT TERM; stop_kindlb || true' EXIT
   # What is under way ends first; some of it takes the signal for a reason to end early, not to fail.
   trap 'exit 130' INT
   trap 'exit 143' TERM
@@ -134,5 +135,6 @@ mkdir -p "$out"
 start_kindlb
 failed=()
 for part in "${parts[@]}"; do run_part "$part"; done
+trap '' INT TERM
 stop_kindlb || failed+=(kindlb)
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}; see $out"

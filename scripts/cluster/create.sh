@@ -88,11 +88,13 @@ exists() {
 
 # A cluster made by other means is none of our business; ours must be what was asked for.
 check_kind() {
-  local image
+  local image images
   [[ -f $configuration ]] || return 0
-  image=$("$HERE/node-image.sh" --print)
-  config "$image" | cmp -s - "$configuration" ||
-    die "there is a cluster $name of another kind: choose another NAME, or 'make cluster-delete NAME=$name' first"
+  images=$("$HERE/node-image.sh" --names)
+  for image in $images; do
+    ! config "$image" | cmp -s - "$configuration" || return 0
+  done
+  die "there is a cluster $name of another kind: choose another NAME, or 'make cluster-delete NAME=$name' first"
 }
 
 reuse() {

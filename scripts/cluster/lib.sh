@@ -22,7 +22,12 @@ kind_program() {
 
 # clusters: those that there are. Not to know them is not to have none.
 # shellcheck disable=SC2154  # kind is that of kind_program
-clusters() { "$kind" get clusters --quiet || die "kind cannot tell which clusters there are: see above"; }
+clusters() {
+  "$kind" get clusters --quiet || {
+    "$kind" get clusters >&2 || true # quietly, it does not say why
+    die "kind cannot tell which clusters there are: see above"
+  }
+}
 
 kubeconfig_of() { echo "$CLUSTERS/$1.kubeconfig"; } # kubeconfig_of NAME
 

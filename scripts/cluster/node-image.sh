@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# node-image.sh [--print]: the image of kind's nodes; --print says its name. That is kindest/node of our Kubernetes
-# version where it can be had. Otherwise it is made the way kind makes it, from the Go module proxy and Debian packages,
-# with agnhost, which the tests need, among the images preloaded into it.
+# node-image.sh [--print|--names]: the image of kind's nodes; --print says its name, --names those that it may have, and
+# makes none. That is kindest/node of our Kubernetes version where it can be had. Otherwise it is made the way kind makes
+# it, from the Go module proxy and Debian packages, with agnhost, which the tests need, among the images preloaded into it.
 # shellcheck source=scripts/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -13,12 +13,8 @@ readonly POD_PACKAGES=(bash conntrack curl dnsutils iproute2 iptables kmod netca
 readonly NODE_PROGRAMS=(kubeadm kubelet kubectl containerd containerd-shim-runc-v2 ctr host-local loopback portmap ptp)
 readonly POD_PROGRAMS=(agnhost coredns etcd kube-apiserver kube-controller-manager kube-proxy kube-scheduler)
 
-print=
-case ${1:-} in
-  '') ;;
-  --print) print=yes ;;
-  *) die "unknown option $1: use --print or nothing" ;;
-esac
+mode=${1:-}
+[[ $mode =~ ^(|--print|--names)$ ]] || die "unknown option $mode: use --print, --names or nothing"
 
 # Another recipe is another image: the tag tells.
 recipe() {
@@ -205,9 +201,13 @@ make_image() { # make_image NAME; sets image
 }
 
 image=kindlb/node:$KUBE_VERSION-$(recipe)
+if [[ $mode == --names ]]; then
+  printf '%s\n' "$OFFICIAL" "$image"
+  exit
+fi
 if image_exists "$OFFICIAL"; then
   image=$OFFICIAL
 elif ! image_exists "$image"; then
   with_lock node-image make_image "$image"
 fi
-[[ -z $print ]] || echo "$image"
+[[ $mode != --print ]] || echo "$image"
