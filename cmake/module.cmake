@@ -21,6 +21,8 @@ function(kindlb_test name)
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
   target_compile_definitions(${name} PRIVATE
     KINDLB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KINDLB_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  # What a test costs is compiling it.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} kindlb_test_main kindlb_options)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")
