@@ -16,7 +16,7 @@ echo "$*" >>"$MADE"
 case " $BAD " in *" $1 "*) exit 2 ;; esac
 # As the real one: it ends what it started, then itself.
 [[ $1 != "$HANG" ]] || {
-  trap 'sleep 2; echo "$1 is over" >>"$MADE"; exit 2' TERM
+  trap 'sleep 0.5; echo "$1 is over" >>"$MADE"; exit 2' TERM
   touch "$HANGS"
   sleep 120 &
   wait
