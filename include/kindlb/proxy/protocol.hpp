@@ -52,8 +52,8 @@ struct Unit {
   std::vector<Resource> listeners;
   std::vector<Resource> clusters;
   std::vector<Assignment> assignments;
-  /// Where the kernel can filter: the rules for datagrams, and the listeners that rely on them in the
-  /// place of `listeners`. Empty when no port needs them.
+  /// Where the kernel can filter: the rules for datagrams, and the listeners that rely on them in
+  /// the place of `listeners`. Empty when no port needs them.
   std::vector<core::Gate> gates;
   std::vector<Resource> gated_listeners;
 
