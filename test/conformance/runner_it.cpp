@@ -64,6 +64,17 @@ struct Stage {
     return *report;
   }
   std::vector<std::string> leftovers() { return *find_leftovers(*objects); }
+  /// Stops the run as soon as the namespace's Services have these words in them.
+  std::jthread stop_once_there(const std::string& words) {
+    return std::jthread([this, words] {
+      const test::Rest rest(server().client());
+      const auto deadline = std::chrono::steady_clock::now() + 25s;
+      while (rest.get("/api/v1/namespaces/" + ns + "/services").find(words) == std::string::npos &&
+             std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(20ms);
+      stop.request_stop();
+    });
+  }
 
   std::string ns;
   std::shared_ptr<kube::Objects> objects = kube::make_objects(server().client());
@@ -190,16 +201,7 @@ TEST_CASE("nobody provides") {
 
 TEST_CASE("a stop ends the tests and still cleans up") {
   Stage stage(Temper::Endless);
-  const std::jthread stopper([&](const std::stop_token&) {
-    const test::Rest rest(server().client());
-    // As soon as a test has its Service.
-    const auto path = "/api/v1/namespaces/" + stage.ns + "/services";
-    const auto deadline = std::chrono::steady_clock::now() + 120s;
-    while (rest.get(path).find("\"cleanup-finalizer-") == std::string::npos &&
-           std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(20ms);
-    stage.stop.request_stop();
-  });
+  const auto stopper = stage.stop_once_there("\"cleanup-finalizer-");
   const auto report = stage.run("^(cleanup-finalizer|class-ignored|conditions)$");
   for (const auto& result : report.results) check(result, Verdict::Stopped, "stopped");
   CHECK(exit_code(report) == 1);
@@ -208,15 +210,7 @@ TEST_CASE("a stop ends the tests and still cleans up") {
 
 TEST_CASE("a stop while a provider is looked for leaves nothing to report") {
   Stage stage(Temper::Absent);
-  const std::jthread stopper([&](const std::stop_token&) {
-    const test::Rest rest(server().client());
-    const auto path = "/api/v1/namespaces/" + stage.ns + "/services";
-    const auto deadline = std::chrono::steady_clock::now() + 25s;
-    while (rest.get(path).find("\"LoadBalancer\"") == std::string::npos &&
-           std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(20ms);
-    stage.stop.request_stop();
-  });
+  const auto stopper = stage.stop_once_there("\"LoadBalancer\"");
   const auto report =
       conformance::run(*stage.objects, stage.settings, stage.notes, stage.stop.get_token());
   REQUIRE_FALSE(report.ok());
@@ -297,4 +291,19 @@ TEST_CASE("what cannot begin says why") {
   REQUIRE_FALSE(report.ok());
   CHECK_FALSE(report.error().detail.empty());
   CHECK(stage.leftovers().empty());
+}
+
+TEST_CASE("pods go at once when they are told to, and in their own time otherwise") {
+  Stage stage(Temper::Absent);
+  const auto pods = "/api/v1/namespaces/" + stage.ns + "/pods";
+  // On a node, though nobody is there: the API waits for its kubelet.
+  const Json pod{
+      {"metadata", {{"name", "bound"}, {"labels", {{"app", "bound"}}}}},
+      {"spec", {{"nodeName", "nowhere"}, {"containers", {{{"name", "c"}, {"image", "none"}}}}}}};
+  REQUIRE(stage.objects->create(pods, pod).ok());
+  REQUIRE(stage.objects->remove(pods + "/bound").ok());
+  CHECK(stage.objects->get(pods + "/bound").ok());
+  REQUIRE(stage.objects->remove_now(pods + "?labelSelector=app%3Dbound").ok());
+  CHECK_FALSE(stage.objects->get(pods + "/bound").ok());
+  CHECK(stage.objects->get(pods + "/first").ok());
 }
