@@ -10,7 +10,7 @@ readonly READY_TIMEOUT=300s
 readonly INOTIFY_OF_CONTROL_PLANE=30 INOTIFY_OF_WORKER=15
 
 name=${1:-kind} family=${2:-ipv4} workers=${3:-2} proxy=${4:-iptables}
-[[ $name =~ ^[a-z0-9][a-z0-9.-]*$ ]] || die "'$name' cannot be a cluster's name: use a-z, 0-9, '.' and '-'"
+check_name "$name"
 [[ $family =~ ^(ipv4|dual|ipv6)$ ]] || die "unknown family '$family': use ipv4, dual or ipv6"
 [[ $workers =~ ^[0-9]$ ]] || die "'$workers' is no number of workers: use 0 to 9"
 [[ $proxy =~ ^(iptables|nftables)$ ]] || die "unknown mode of kube-proxy '$proxy': use iptables or nftables"

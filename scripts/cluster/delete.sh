@@ -5,6 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 name=${1:-kind}
+check_name "$name"
 
 remove() {
   local kubeconfig others

@@ -29,6 +29,10 @@ clusters() {
   }
 }
 
+check_name() { # check_name NAME
+  [[ $1 =~ ^[a-z0-9][a-z0-9.-]*$ ]] || die "'$1' cannot be a cluster's name: use a-z, 0-9, '.' and '-'"
+}
+
 kubeconfig_of() { echo "$CLUSTERS/$1.kubeconfig"; } # kubeconfig_of NAME
 
 has_runtime() { docker info --format '{{range $name, $_ := .Runtimes}}{{$name}} {{end}}' | grep -qw -- "$RUNTIME"; }
