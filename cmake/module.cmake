@@ -5,7 +5,7 @@ function(kindlb_library module)
   add_library(kindlb_${module} STATIC ${ARG_SOURCES})
   add_library(kindlb::${module} ALIAS kindlb_${module})
   target_include_directories(kindlb_${module}
-    PUBLIC "${PROJECT_SOURCE_DIR}/include"
+    PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/include/${module}"
     PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(kindlb_${module}
     PUBLIC ${ARG_LINKS}
@@ -23,6 +23,7 @@ function(kindlb_test name)
     KINDLB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KINDLB_BINARY_DIR="${PROJECT_BINARY_DIR}")
   # What a test costs is compiling it.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} kindlb_test_main kindlb_options)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")

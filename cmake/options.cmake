@@ -10,9 +10,17 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+# Paths relative to the tree, so that a clone elsewhere finds what this one compiled.
 find_program(CCACHE ccache)
-if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+if(CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${CCACHE}")
+endif()
+
+# GNU ld needs a second for each of our fifty programs, mold a tenth of that.
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
 endif()
 
 add_library(kindlb_options INTERFACE)
@@ -35,7 +43,7 @@ else()
     $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
 endif()
 target_compile_definitions(kindlb_options INTERFACE
-  _GLIBCXX_ASSERTIONS KINDLB_VERSION="${PROJECT_VERSION}")
+  _GLIBCXX_ASSERTIONS)
 
 if(KINDLB_COVERAGE)
   target_compile_options(kindlb_options INTERFACE --coverage)

@@ -1,6 +1,7 @@
 #include "kindlb/agent/agent.hpp"
 
 #include "kindlb/agent/log.hpp"
+#include "kindlb/base/version.hpp"
 
 #include <sys/stat.h>
 
@@ -133,7 +134,7 @@ std::vector<proxy::UnitState> Agent::unit_states() const {
 }
 
 void Agent::write_state() {
-  const proxy::AgentState state{KINDLB_VERSION, envoy_, unit_states(), options_.watches};
+  const proxy::AgentState state{base::version(), envoy_, unit_states(), options_.watches};
   const auto written =
       replace_file(options_.state_directory / "state.json", proxy::encode_state(state), 0600);
   if (!written) log(written.error().text());
@@ -147,8 +148,8 @@ void Agent::tell_status(const std::string& text) {
 }
 
 void Agent::greet(ClientId client) {
-  control_.send(client, proxy::Hello{proxy::kProtocolVersion, KINDLB_VERSION, envoy_, unit_states(),
-                                     options_.watches});
+  control_.send(client, proxy::Hello{proxy::kProtocolVersion, base::version(), envoy_,
+                                     unit_states(), options_.watches});
 }
 
 void Agent::receive(ClientId client, std::string_view line) {

@@ -13,20 +13,20 @@
 namespace kindlb::agent {
 namespace {
 
-Fd connect_to(const std::string& path) {
+base::Fd connect_to(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) return {};
   std::memcpy(address.sun_path, path.data(), path.size());
-  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  base::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     socket.reset();
   return socket;
 }
 
 /// The container may have started this very moment: the agent gets a second to listen.
-Fd connect_patiently(const std::string& path) {
-  Fd socket = connect_to(path);
+base::Fd connect_patiently(const std::string& path) {
+  base::Fd socket = connect_to(path);
   for (int tries = 0; !socket && tries < 100; ++tries) {
     ::poll(nullptr, 0, 10);
     socket = connect_to(path);
@@ -52,7 +52,7 @@ bool copy(int from, int to, std::vector<char>& buffer) {
 }  // namespace
 
 int bridge(const std::string& path) {
-  const Fd agent = connect_patiently(path);
+  const base::Fd agent = connect_patiently(path);
   if (!agent) {
     log("cannot reach the agent at " + path + ": " + std::strerror(errno));
     return 1;

@@ -46,7 +46,7 @@ core::Result<void> Control::listen(const std::string& path) {
 }
 
 void Control::accept() {
-  Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  base::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket || clients_.size() >= kMaxClients) return;
   const auto id = ++last_client_;
   auto& client = clients_[id];

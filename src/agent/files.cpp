@@ -1,6 +1,6 @@
 #include "kindlb/agent/files.hpp"
 
-#include "kindlb/agent/fd.hpp"
+#include "kindlb/base/fd.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ Error failure(const char* verb, const fs::path& path) {
 }
 
 core::Result<void> write_file(const fs::path& path, std::string_view text, mode_t mode) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   if (!file) return failure("create", path);
   ::fchmod(file.get(), mode);  // whatever the umask
   while (!text.empty()) {
@@ -53,7 +53,7 @@ std::vector<fs::path> entries_of(const fs::path& directory) {
 }  // namespace
 
 core::Result<std::string> read_file(const fs::path& path, std::size_t limit) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return failure("open", path);
   std::string out;
   std::array<char, 65536> buffer{};

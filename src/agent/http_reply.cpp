@@ -1,5 +1,7 @@
 #include "kindlb/agent/http_reply.hpp"
 
+#include "kindlb/base/text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -15,12 +17,6 @@ std::string lower(std::string_view text) {
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 std::optional<std::size_t> number(std::string_view text, int base) {
@@ -91,7 +87,7 @@ bool HttpReply::read_header(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos) return false;
   const auto name = lower(line.substr(0, colon));
-  const auto value = lower(trimmed(line.substr(colon + 1)));
+  const auto value = lower(base::trimmed(line.substr(colon + 1)));
   if (name == "transfer-encoding") chunked_ = value == "chunked";
   if (name == "connection" && value == "close") keeps_connection_ = false;
   if (name != "content-length") return true;
@@ -113,7 +109,7 @@ bool HttpReply::read_chunk_size() {
   const auto end = buffer_.find(kLineEnd);
   if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
   const auto line = std::string_view(buffer_).substr(0, end);
-  const auto size = number(trimmed(line.substr(0, line.find(';'))), 16);
+  const auto size = number(base::trimmed(line.substr(0, line.find(';'))), 16);
   if (!size || *size > limit_ || body_.size() + *size > limit_) return fail();
   buffer_.erase(0, end + kLineEnd.size());
   left_ = *size;

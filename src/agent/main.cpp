@@ -1,6 +1,7 @@
 // kindlb-agent: pid 1 of a proxy container.
 #include "agent/run.hpp"
 #include "kindlb/agent/control.hpp"
+#include "kindlb/base/version.hpp"
 #include "kindlb/proxy/protocol.hpp"
 
 #include <cstdio>
@@ -11,7 +12,7 @@ int main(int argc, char** argv) {
   if (command.empty()) return kindlb::agent::run_in_container();
   if (command == "connect" && argc == 2) return kindlb::agent::bridge(kindlb::proxy::kAgentSocket);
   if (command == "--version") {
-    std::puts("kindlb-agent " KINDLB_VERSION);
+    std::printf("kindlb-agent %s\n", kindlb::base::version().c_str());
     return 0;
   }
   std::fputs("usage: kindlb-agent [connect | --version]\n", stderr);

@@ -37,7 +37,7 @@ void NetworkWish::want(const std::vector<core::Cidr>& more_addresses,
 }
 
 core::Result<Network> Network::open() {
-  Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  base::Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) return error_of(errno, "open a netlink socket");
   const timeval limit{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
@@ -155,7 +155,7 @@ core::Result<void> Network::solicit(const core::IpAddress& address) {
   if (!interface) return interface.error();
   (void)request(netlink::remove_neighbour(*interface, address), "forget neighbour");
   const int family = address.family() == core::IpFamily::V4 ? AF_INET : AF_INET6;
-  const Fd udp(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const base::Fd udp(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const SocketAddress to(address, kDiscardPort);
   if (!udp || ::sendto(udp.get(), "", 0, 0, to.get(), to.size()) < 0)
     return error_of(errno, "look for " + address.text());

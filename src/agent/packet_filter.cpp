@@ -1,7 +1,7 @@
 #include "kindlb/agent/packet_filter.hpp"
 
-#include "kindlb/agent/fd.hpp"
 #include "kindlb/agent/netlink.hpp"
+#include "kindlb/base/fd.hpp"
 
 #include <linux/netlink.h>
 #include <sys/socket.h>
@@ -30,7 +30,7 @@ Error error_of(int number) {
 
 /// One socket per batch: what is left unread of a refused one must not answer for the next.
 core::Result<void> send(const std::string& batch) {
-  const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
+  const base::Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
   if (!socket) return error_of(errno);
   const timeval limit{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));

@@ -66,7 +66,7 @@ void Prober::round_late() {
 
 void Prober::connect(const core::Target& target) {
   const int family = target.address.family() == core::IpFamily::V4 ? AF_INET : AF_INET6;
-  Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  base::Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return failed(target, errno);
   const SocketAddress to(target.address, target.port);
   if (::connect(socket.get(), to.get(), to.size()) == 0)

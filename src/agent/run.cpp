@@ -47,13 +47,13 @@ std::size_t watches_allowed() {
   return instances > proxy::kFixedWatches ? instances - proxy::kFixedWatches : proxy::kUsualWatches;
 }
 
-Fd signal_descriptor() {
+base::Fd signal_descriptor() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&signals, signal);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  return Fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  return base::Fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
 /// Every child of the container's first process, not only its own.
@@ -75,7 +75,7 @@ void take_signals(int fd, Agent& agent) {
 }  // namespace
 
 int run_in_container() {
-  const Fd signals = signal_descriptor();
+  const base::Fd signals = signal_descriptor();
   auto network = Network::open();
   if (!network) {
     log(network.error().text());

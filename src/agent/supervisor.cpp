@@ -73,8 +73,8 @@ void Supervisor::start() {
   started_ = Loop::Clock::now();
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return ended(std::strerror(errno));
-  Fd read_end(ends[0]);
-  const Fd write_end(ends[1]);
+  base::Fd read_end(ends[0]);
+  const base::Fd write_end(ends[1]);
   const pid_t pid = ::fork();
   if (pid < 0) return ended(std::strerror(errno));
   if (pid == 0) run_child(command_, write_end.get());

@@ -19,7 +19,7 @@ using Lines = std::vector<std::string>;
 
 constexpr std::chrono::seconds kStopPatience{60};
 /// For all examples to come to rest, on a busy machine.
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds kSettleTimeout{120};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -80,7 +80,7 @@ class Demo {
   int show_examples(Clock::time_point started) {
     const auto names = apply_examples(*playground_.client());
     if (!names) return complain(names.error());
-    const auto deadline = Clock::now() + kPatience;
+    const auto deadline = Clock::now() + kSettleTimeout;
     while (!board_.settled(*names) && Clock::now() < deadline && !stop_.stop_requested()) {
       board_.refresh({});
       board_.wait(stop_);

@@ -16,7 +16,7 @@
 namespace kindlb::app {
 
 namespace {
-constexpr std::chrono::milliseconds kPatience{5000};
+constexpr std::chrono::milliseconds kAnswerTimeout{5000};
 constexpr std::string_view kWord = "hello";
 
 /// A datagram socket that is connected to the address: nothing has been sent by that.
@@ -59,7 +59,7 @@ class Line {
   std::string ask(std::string_view word) const {
     if (::send(fd_, word.data(), word.size(), 0) < 0) return {};
     pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
-    if (::poll(&waiting, 1, static_cast<int>(kPatience.count())) <= 0) return {};
+    if (::poll(&waiting, 1, static_cast<int>(kAnswerTimeout.count())) <= 0) return {};
     std::array<char, 2048> answer{};
     const auto got = ::recv(fd_, answer.data(), answer.size(), 0);
     return got > 0 ? std::string(answer.data(), static_cast<std::size_t>(got)) : std::string();
@@ -94,7 +94,7 @@ Probe ask_tcp(const core::IpAddress& address, std::uint16_t port) {
   const auto client =
       http::make_client({.url = "http://" + host_text(address) + ":" + std::to_string(port)});
   if (!client) return {out.question, client.error().detail};
-  const auto answer = (*client)->send({.target = "/hostname", .timeout = kPatience});
+  const auto answer = (*client)->send({.target = "/hostname", .timeout = kAnswerTimeout});
   out.good = answer && answer->status == 200;
   if (!answer)
     out.answer = answer.error().detail;
@@ -116,7 +116,7 @@ Probe ask_udp(const core::IpAddress& address, std::uint16_t port) {
 /// The network is young: the kernel takes up to two seconds to find out that nobody else has this
 /// machine's IPv6 address there, and does not call from it before.
 bool becomes_reachable(const core::IpAddress& address, const docker::Network& network) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kAnswerTimeout;
   while (!leads_there(Line(address, 1), network)) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kName = "story";
-constexpr auto kPatience = 60s;
+constexpr auto kStepTimeout = 60s;
 
 /// Breaks a text into lines of at most `width`.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
@@ -91,7 +91,7 @@ class Telling {
       const auto services = watch_.services();
       const auto found = services.find(kName);
       if (found != services.end() && step.reached(found->second)) return true;
-      if (Clock::now() > started_ + kPatience) {
+      if (Clock::now() > started_ + kStepTimeout) {
         indented("This did not end as it should; kindlb says more with --log-level debug.");
         return false;
       }

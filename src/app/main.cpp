@@ -1,7 +1,8 @@
 #include "app/memory.hpp"
 #include "kindlb/app/commands.hpp"
-#include "kindlb/app/logging.hpp"
 #include "kindlb/app/options.hpp"
+#include "kindlb/base/version.hpp"
+#include "kindlb/log/log.hpp"
 
 #include <cstdio>
 #include <string>
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
   }
   const auto& options = *parsed.options;
   if (options.command != app::Command::Plan) app::limit_heap();  // plan is over before it matters
-  app::set_up_logging(options.log_level, options.log_format);
+  log::configure(options.log_level, options.log_format);
   switch (options.command) {
     case app::Command::Run:
       return app::run(options);
@@ -32,7 +33,7 @@ int main(int argc, char** argv) {
     case app::Command::Cleanup:
       return app::cleanup(options);
     case app::Command::Version:
-      std::puts("kindlb " KINDLB_VERSION);
+      std::printf("kindlb %s\n", base::version().c_str());
       return 0;
     case app::Command::Completion:
       std::fputs(app::completion_script(options.shell).c_str(), stdout);

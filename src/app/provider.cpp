@@ -1,10 +1,10 @@
 #include "app/provider.hpp"
 
 #include "app/memory.hpp"
+#include "kindlb/base/version.hpp"
 #include "kindlb/controller/docker_proxy_host.hpp"
+#include "kindlb/log/log.hpp"
 #include "kindlb/proxy/image.hpp"
-
-#include <spdlog/spdlog.h>
 
 #include <filesystem>
 #include <utility>
@@ -24,12 +24,12 @@ core::Result<std::string> proxy_image(docker::Engine& engine, const Options& opt
                                       const std::stop_token& stop) {
   return proxy::ensure_proxy_image(
       engine, options.envoy_image, agent_path(options),
-      [](std::string_view line) { spdlog::info("{}", line); }, stop);
+      [](std::string_view line) { log::info("{}", line); }, stop);
 }
 
 void provide(docker::Engine& engine, const std::string& image, const Options& options,
              std::optional<controller::GivenCluster> only, const std::stop_token& stop) {
-  if (options.profile != "full") spdlog::info("doing no more than profile {}", options.profile);
+  if (options.profile != "full") log::info("doing no more than profile {}", options.profile);
   controller::Options wanted;
   wanted.policy = options.policy;
   wanted.fleet.warm_proxies = options.warm_proxies;
@@ -41,7 +41,7 @@ void provide(docker::Engine& engine, const std::string& image, const Options& op
   const auto pool = wanted.only ? wanted.only->name : std::string();
   controller::DockerProxyHost host(engine, image, pool);
   controller::Controller controller(engine, host, std::move(wanted));
-  spdlog::info("kindlb {} is running; Ctrl-C stops it", KINDLB_VERSION);
+  log::info("kindlb {} is running; Ctrl-C stops it", base::version());
   controller.run(stop);
 }
 

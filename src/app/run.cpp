@@ -4,8 +4,7 @@
 #include "kindlb/app/commands.hpp"
 #include "kindlb/kube/api.hpp"
 #include "kindlb/kube/config.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <optional>
 #include <utility>
@@ -35,8 +34,8 @@ core::Result<controller::GivenCluster> given_cluster(const Options& options) {
     return core::Error{
         uid.error().kind, "reach context " + access->context + " at " + access->endpoint.url,
         uid.error().text() + "; is the cluster running, and is this its kubeconfig?"};
-  spdlog::info("serving context {} at {} on docker network {}", access->context,
-               access->endpoint.url, options.network);
+  log::info("serving context {} at {} on docker network {}", access->context, access->endpoint.url,
+            options.network);
   return given;
 }
 
@@ -57,7 +56,7 @@ int run(const Options& options) {
   const auto image = proxy_image(*engine, options, stop.token());
   if (!image.ok()) return stop.token().stop_requested() ? 0 : complain(image.error());
   provide(*engine, *image, options, std::move(only), stop.token());
-  spdlog::info(drains ? "stopped" : "stopped; the proxies go on serving");
+  log::info("{}", drains ? "stopped" : "stopped; the proxies go on serving");
   return 0;
 }
 

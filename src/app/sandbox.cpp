@@ -3,9 +3,9 @@
 #include "app/sandbox_playground.hpp"
 #include "app/startup.hpp"
 #include "kindlb/app/commands.hpp"
+#include "kindlb/log/log.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <cstdio>
 #include <utility>
@@ -14,7 +14,7 @@ namespace kindlb::app {
 
 namespace {
 /// Removing dozens of containers takes a busy engine a while.
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kCleanupTimeout{60};
 
 int serve_api_only(const Options& options, const StopSignal& stop) {
   const auto file = KubeconfigFile::reserve(options.sandbox.kubeconfig_out);
@@ -25,7 +25,7 @@ int serve_api_only(const Options& options, const StopSignal& stop) {
   if (!server) return complain(server.error());
   if (const auto told = (*file)->publish((*server)->kubeconfig()); !told)
     return complain(told.error());
-  spdlog::info("the API listens on {}; Ctrl-C stops it", (*server)->url());
+  log::info("the API listens on {}; Ctrl-C stops it", (*server)->url());
   stop.wait();
   return 0;
 }
@@ -52,13 +52,13 @@ void welcome(const Playground& playground) {
 
 int sandbox(const Options& options) {
   if (!options.sandbox.verb.empty()) return sandbox_command(options);
-  StopSignal stop(kPatience);
+  StopSignal stop(kCleanupTimeout);
   if (options.sandbox.api_only) return serve_api_only(options, stop);
   const auto playground = Playground::make(options, stop);
   if (!playground) return stop.token().stop_requested() ? 0 : complain(playground.error());
   welcome(**playground);
   stop.wait();
-  spdlog::info("removing all that the sandbox made");
+  log::info("removing all that the sandbox made");
   return 0;
 }
 

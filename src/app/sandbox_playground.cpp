@@ -2,8 +2,7 @@
 
 #include "app/provider.hpp"
 #include "app/startup.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <filesystem>
 #include <future>

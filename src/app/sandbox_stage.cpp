@@ -2,9 +2,8 @@
 
 #include "kindlb/core/hash.hpp"
 #include "kindlb/docker/tar.hpp"
+#include "kindlb/log/log.hpp"
 #include "kindlb/proxy/containers.hpp"
-
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
@@ -44,7 +43,7 @@ Result<std::string> ensure_echo_image(docker::Engine& engine, const std::string&
       docker::write_tar({{"Dockerfile", kDockerfile}, {"kindlb-echo", std::move(program), 0755}});
   const auto built = engine.build_image(
       reference, context, {{proxy::kProxyLabel, "1"}},
-      [](std::string_view line) { spdlog::debug("{}", line); }, stop);
+      [](std::string_view line) { log::debug("{}", line); }, stop);
   if (!built) return built.error();
   return reference;
 }
@@ -77,7 +76,7 @@ Result<docker::Network> make_network(docker::Engine& engine, const std::string& 
     const auto made = engine.create_network(spec);
     if (made) return engine.inspect_network(*made);
     last = made.error();
-    spdlog::debug("{}", last.text());
+    log::debug("{}", last.text());
     if (last.kind == ErrorKind::Conflict) break;  // there is one of that name
   }
   return last;
@@ -202,8 +201,8 @@ void clear_sandbox(docker::Engine& engine, const std::string& name) {
     const auto gone = engine.remove_network(name);
     if (gone || gone.error().kind == ErrorKind::NotFound) return;
     if (i + 1 == kTries)
-      spdlog::warn("the network {} stays behind; kindlb cleanup removes it: {}", name,
-                   gone.error().text());
+      log::warn("the network {} stays behind; kindlb cleanup removes it: {}", name,
+                gone.error().text());
   }
 }
 

@@ -1,7 +1,8 @@
 #include "app/sandbox_workloads.hpp"
 
+#include "kindlb/log/log.hpp"
+
 #include <nlohmann/json.hpp>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -37,7 +38,7 @@ bool write(http::Client& api, const std::string& method, const std::string& path
                                 .headers = {{"Content-Type", type}},
                                 .body = body.dump()});
   if (answer && answer->status / 100 == 2) return true;
-  spdlog::debug("{} {}: {}", method, path, answer ? answer->body : answer.error().text());
+  log::debug("{} {}: {}", method, path, answer ? answer->body : answer.error().text());
   return false;
 }
 

@@ -1,6 +1,6 @@
 #include "app/startup.hpp"
 
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <cstdio>
 #include <utility>
@@ -24,7 +24,7 @@ std::unique_ptr<docker::Engine> connect_engine(const Options& options) {
     return nullptr;
   }
   if (const auto info = (*engine)->info(); info.ok())
-    spdlog::debug("docker engine {} (API {})", info->version, info->api_version);
+    log::debug("docker engine {} (API {})", info->version, info->api_version);
   return std::move(*engine);
 }
 

@@ -22,7 +22,7 @@ bool is(const Condition* condition, ConditionStatus status) {
   return condition != nullptr && condition->status == status;
 }
 
-std::string seconds(milliseconds limit) {
+std::string whole_seconds(milliseconds limit) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) + " s";
 }
 
@@ -68,7 +68,7 @@ std::optional<Judgement> judge_refusal(const Ask& ask, const Sight& sight) {
 /// Fail once the limit has passed, else go on waiting, both for the same reason.
 Judgement within(milliseconds elapsed, milliseconds limit, const std::string& reason) {
   if (elapsed < limit) return {Step::Wait, reason};
-  return {Step::Fail, reason + " after " + seconds(limit)};
+  return {Step::Fail, reason + " after " + whole_seconds(limit)};
 }
 
 /// For what may be half of a change, the other half of which is about to be written.

@@ -10,7 +10,7 @@
 namespace kindlb::conformance {
 
 namespace {
-constexpr std::size_t kConnections = 20;
+constexpr std::size_t kAttempts = 20;
 constexpr std::size_t kMostConnections = 200;
 constexpr std::size_t kMostNodes = 3;
 
@@ -71,7 +71,7 @@ Outcome local_connects(Scene& scene) {
   Balancer web(scene);
   if (auto end = web.publish(local_wish())) return *end;
   if (auto end = web.answers(kWeb)) return *end;
-  if (auto end = web.all_answer(kConnections)) return *end;
+  if (auto end = web.all_answer(kAttempts)) return *end;
   return {};
 }
 
@@ -126,13 +126,13 @@ Outcome local_only_nodes_with_endpoints(Scene& scene) {
   if (auto end = web.publish(wish)) return *end;
   if (auto end = web.answers(kWeb)) return *end;
   // Nodes without an endpoint drop what reaches them: every connection shows it.
-  if (auto end = web.all_answer(kConnections)) return *end;
+  if (auto end = web.all_answer(kAttempts)) return *end;
   if (auto end = scene.start_pod("second", nodes.back())) return *end;
   if (auto end = scene.remove_pod("first")) return *end;
   // Where health checks of nodes tell a load balancer of this, they take their time, too.
   if (auto end = scene.until("served by the other node alone", 2 * scene.patience(), [&] {
         std::set<std::string> now;
-        return !web.names(kConnections, now) &&
+        return !web.names(kAttempts, now) &&
                now == std::set<std::string>{scene.test().name + "-second"};
       }))
     return *end;
@@ -149,7 +149,7 @@ Outcome local_all_nodes_with_endpoints(Scene& scene) {
   wish.selector = scene.selector();
   if (auto end = web.publish(wish)) return *end;
   if (auto end = web.answers(kWeb)) return *end;
-  if (auto end = web.all_answer(kConnections)) return *end;
+  if (auto end = web.all_answer(kAttempts)) return *end;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < kMostConnections && seen.size() < count; ++i)
     if (auto end = web.names(1, seen)) return *end;

@@ -18,7 +18,7 @@ constexpr std::size_t kRollingNodes = 3;
 /// As in the official suite: for a load balancer that learns by health checks.
 constexpr int kLingers = 60;
 /// After which kube-proxy has followed, and who did not shows.
-constexpr milliseconds kQuiet{3'000};
+constexpr milliseconds kStragglers{3'000};
 
 bool has_finalizer(const core::Service& service) {
   return sight_of(service).has_finalizer;
@@ -80,7 +80,7 @@ Outcome rolling_update(Scene& scene, const char* policy) {
       return scene.fail(fmt::format("update {}: {}", round, *failed));
   }
   if (auto end = scene.await_replaced()) return *end;
-  if (!scene.pause(kQuiet)) return scene.fail("stopped");  // who still asks for them shows now
+  if (!scene.pause(kStragglers)) return scene.fail("stopped");  // who still asks for them shows now
   load.end();
   if (const auto failed = load.too_many_failed())
     return scene.fail("as the old pods ended: " + *failed);
@@ -99,7 +99,7 @@ End changes_node_port(Scene& scene, Balancer& web, const Port& port) {
   for (const int offset : {1, -1, 2, -2, 3, -3}) {
     ports.front()["nodePort"] = before + offset;
     if (web.patch({{"ports", ports}})) continue;
-    if (!scene.pause(kQuiet)) return scene.fail("stopped");
+    if (!scene.pause(kStragglers)) return scene.fail("stopped");
     if (auto end = web.await_service()) return end;
     if (web.answers_soon(port)) {
       // The provider may have noticed later than kube-proxy, and be at work now.

@@ -1,6 +1,6 @@
 #include "kindlb/controller/cluster_feed.hpp"
 
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <utility>
 
@@ -62,14 +62,14 @@ void ClusterFeed::watch_state(const std::string& resource, const core::Result<vo
   const std::lock_guard lock(mutex_);
   if (state.ok()) {
     const bool again = failing_.erase(resource) > 0;
-    spdlog::log(again ? spdlog::level::info : spdlog::level::debug, "cluster {}: watching {}{}",
-                cluster_, resource, again ? " again" : "");
+    log::write(again ? log::Level::Info : log::Level::Debug, "cluster {}: watching {}{}", cluster_,
+               resource, again ? " again" : "");
     return;
   }
   // Once is enough: it is tried again until it works.
   const bool news = failing_.insert(resource).second;
-  spdlog::log(news ? spdlog::level::warn : spdlog::level::debug, "cluster {}: cannot watch {}: {}",
-              cluster_, resource, state.error().text());
+  log::write(news ? log::Level::Warn : log::Level::Debug, "cluster {}: cannot watch {}: {}",
+             cluster_, resource, state.error().text());
 }
 
 }  // namespace kindlb::controller

@@ -1,8 +1,7 @@
 #include "kindlb/controller/controller.hpp"
 
 #include "kindlb/core/backoff.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <utility>
 
@@ -75,7 +74,7 @@ void Controller::run(std::stop_token stop) {
 }
 
 void Controller::drain_until(std::chrono::steady_clock::time_point deadline) {
-  spdlog::info("letting go of every Service (--on-exit delete)");
+  log::info("letting go of every Service (--on-exit delete)");
   std::stop_source done;
   const std::function<void()> check = [&] {
     const bool done_all = reconciler_.drained() && !fleet_.has_warm();
@@ -108,8 +107,8 @@ void Controller::watch_engine(std::stop_token stop) {
         stop);
     if (stop.stop_requested()) return;
     if (failures == 0)
-      spdlog::warn("lost the docker engine's events{}; trying again",
-                   result.ok() ? "" : ": " + result.error().text());
+      log::warn("lost the docker engine's events{}; trying again",
+                result.ok() ? "" : ": " + result.error().text());
     std::mutex mutex;
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
@@ -196,7 +195,7 @@ void Controller::nodes_listed(const std::vector<docker::Container>& nodes) {
   networks_.keep(reconciler_.networks());
   remove_strays(present);
   if (present.empty() && !std::exchange(told_waiting_, true))
-    spdlog::info("no kind cluster yet; waiting for one (kind create cluster)");
+    log::info("no kind cluster yet; waiting for one (kind create cluster)");
   if (!present.empty()) told_waiting_ = false;
 }
 
@@ -204,7 +203,7 @@ void Controller::settle_cluster(const KindCluster& cluster) {
   const bool fresh = !clusters_.contains(cluster.name);
   auto& known = clusters_[cluster.name];
   if (fresh) {
-    spdlog::info("cluster {} found on network {}", cluster.name, cluster.network);
+    log::info("cluster {} found on network {}", cluster.name, cluster.network);
     // Known to the reconciler at once: nothing new is allocated until it has shown its Services.
     reconciler_.add_cluster(cluster.name, cluster.network, nullptr);
   }
@@ -232,13 +231,13 @@ void Controller::connected(const KindCluster& cluster, core::Result<ClusterConne
   known.connecting = false;
   if (!result.ok()) {
     // A cluster being created has no API yet: that is not worth a warning each time.
-    const auto level = known.failures == 0 ? spdlog::level::info : spdlog::level::debug;
-    spdlog::log(level, "cluster {} does not answer yet: {}", cluster.name, result.error().text());
+    const auto level = known.failures == 0 ? log::Level::Info : log::Level::Debug;
+    log::write(level, "cluster {} does not answer yet: {}", cluster.name, result.error().text());
     refresh_clusters_soon(core::delay_before(known.failures++, kClusterBackoff, 0.5));
     return;
   }
   known.failures = 0;
-  spdlog::info("cluster {}: Kubernetes {} at {}", cluster.name, result->version, result->url);
+  log::info("cluster {}: Kubernetes {} at {}", cluster.name, result->version, result->url);
   reconciler_.add_cluster(cluster.name, cluster.network,
                           kube::make_api(result->client, cluster.name));
   known.feed = std::make_shared<ClusterFeed>(loop_, reconciler_, cluster.name, result->client);
@@ -246,7 +245,7 @@ void Controller::connected(const KindCluster& cluster, core::Result<ClusterConne
 }
 
 void Controller::drop_cluster(const std::string& name) {
-  spdlog::info("cluster {} is gone", name);
+  log::info("cluster {} is gone", name);
   auto known = clusters_.extract(name);
   retire(std::move(known.mapped().feed));
   reconciler_.remove_cluster(name);
@@ -267,7 +266,7 @@ void Controller::remove_strays(const std::map<std::string, KindCluster>& present
   for (const auto& holding : fleet_.holdings()) {
     const auto cluster = holding.owner.substr(0, holding.owner.find('/'));
     if (present.contains(cluster) || cluster.find('@') != std::string::npos) continue;
-    spdlog::info("{}: the cluster is gone; removing its proxy", holding.owner);
+    log::info("{}: the cluster is gone; removing its proxy", holding.owner);
     fleet_.remove(holding.unit);
   }
 }

@@ -1,8 +1,7 @@
 #include "kindlb/controller/fleet.hpp"
 
 #include "controller/unit_message.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +24,7 @@ std::vector<core::IpAddress> plain(const std::vector<core::Cidr>& addresses) {
 
 }  // namespace
 
-Fleet::Fleet(Loop& loop, Executor& executor, ProxyHost& host, FleetOptions options,
+Fleet::Fleet(Loop& loop, base::ThreadPool& executor, ProxyHost& host, FleetOptions options,
              Callbacks callbacks)
     : loop_(loop),
       executor_(executor),
@@ -127,7 +126,7 @@ void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
   if (unit == nullptr || proxy->removing || unit->leaving()) return;
   unit->watches = core::watches_of(config);
   if (outgrows(*proxy, name, unit->watches)) {
-    spdlog::info("{}: needs more than its proxy has left; taking it to another one", unit->owner);
+    log::info("{}: needs more than its proxy has left; taking it to another one", unit->owner);
     return leave(*proxy, name);
   }
   unit->sent = revision;
@@ -135,7 +134,7 @@ void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
   unit->addresses = config.addresses;
   unit->last_apply = next_id_++;
   loop_.after(kAnswerLimit, [this, name, id = unit->last_apply] { give_up_waiting(name, id); });
-  spdlog::debug("{}: asking for {} with {} probes", unit->owner, revision.text(), probes.size());
+  log::debug("{}: asking for {} with {} probes", unit->owner, revision.text(), probes.size());
   send(*proxy, name, proxy::Apply{unit->last_apply, unit_message(config, revision), probes});
 }
 
@@ -146,7 +145,7 @@ void Fleet::give_up_waiting(const std::string& name, std::uint64_t message) {
   const bool unanswered = unit->leaving() ? unit->release == message
                                           : unit->last_apply == message && !unit->sent.empty();
   if (!unanswered) return;
-  spdlog::warn("{}: no answer from the proxy's agent; asking again", unit->owner);
+  log::warn("{}: no answer from the proxy's agent; asking again", unit->owner);
   reconnect(*proxy);
 }
 

@@ -1,8 +1,7 @@
 // The fleet's talk with its agents: channels opened and opened again, and what is said on them.
 #include "kindlb/controller/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -70,7 +69,7 @@ void Fleet::channel_opened(const std::string& id, const core::Result<void>& resu
   auto& proxy = found->second;
   if (result.ok()) return await_hello(id);  // that makes it usable
   proxy.channel = Channel::Closed;
-  spdlog::debug("no channel to {}: {}", proxy.host.name, result.error().text());
+  log::debug("no channel to {}: {}", proxy.host.name, result.error().text());
   if (result.error().kind == core::ErrorKind::NotFound) return container_destroyed(id);
   reopen_later(proxy);
 }
@@ -80,7 +79,7 @@ void Fleet::await_hello(const std::string& id) {
   loop_.after(kHelloLimit, [this, id] {
     const auto found = proxies_.find(id);
     if (found == proxies_.end() || found->second.channel != Channel::Opening) return;
-    spdlog::debug("{} does not say hello", found->second.host.name);
+    log::debug("{} does not say hello", found->second.host.name);
     host_.disconnect(id);
     found->second.channel = Channel::Closed;
     reopen_later(found->second);
@@ -112,7 +111,7 @@ void Fleet::agent_lost(const std::string& id, const std::string& why) {
     proxy.channel = Channel::Closed;
     for (auto& [name, unit] : proxy.units) unit.sent = {};
     if (proxy.removing || !proxy.host.running) return;
-    spdlog::debug("lost the channel to {}: {}", proxy.host.name, why);
+    log::debug("lost the channel to {}: {}", proxy.host.name, why);
     reopen_later(proxy);
     tell_all(proxy);
   });
@@ -168,7 +167,7 @@ void Fleet::met(Proxy& proxy) {
   if (!proxy.warm()) return callbacks_.discovered();  // its state could not be read before
   if (!proxy.host.current) return remove_proxy(proxy.host.id);
   refill_failures_ = 0;
-  spdlog::debug("{} is warm", proxy.host.name);
+  log::debug("{} is warm", proxy.host.name);
   send_waiting(proxy);
 }
 
@@ -178,7 +177,7 @@ void Fleet::on(Proxy& proxy, const proxy::Applied& applied) {
   auto& unit = found->second;
   if (unit.leaving() && applied.id == unit.release) return gone(proxy, found->first);
   if (unit.leaving() || applied.id != unit.last_apply) return;
-  spdlog::debug("{}: Envoy confirmed {}", unit.owner, applied.revision);
+  log::debug("{}: Envoy confirmed {}", unit.owner, applied.revision);
   unit.sent = {};
   unit.acknowledged = core::Revision::parse(applied.revision);
   unit.rejected = {};
@@ -206,7 +205,7 @@ void Fleet::on(Proxy& proxy, const proxy::Rejected& rejected) {
     unit.rejection = rejected.text;
     unit.address_refused = rejected.stage == proxy::RejectStage::Address;
     if (unit.address_refused) unit.addresses.clear();  // not held: another one may be chosen
-    spdlog::warn("{}: the proxy refused its configuration: {}", unit.owner, rejected.text);
+    log::warn("{}: the proxy refused its configuration: {}", unit.owner, rejected.text);
     return callbacks_.changed(name);
   }
 }
@@ -214,15 +213,14 @@ void Fleet::on(Proxy& proxy, const proxy::Rejected& rejected) {
 void Fleet::on(Proxy& proxy, const proxy::Status& status) {
   proxy.envoy = status.envoy;
   proxy.trouble = status.envoy == proxy::EnvoyState::Live ? "" : status.text;
-  if (status.envoy == proxy::EnvoyState::Down)
-    spdlog::warn("{}: Envoy {}", title(proxy), status.text);
+  if (status.envoy == proxy::EnvoyState::Down) log::warn("{}: Envoy {}", title(proxy), status.text);
   if (proxy.warm()) return;
   if (status.envoy == proxy::EnvoyState::Live) take_state(proxy, status.units);
   tell_all(proxy);
 }
 
 void Fleet::on(Proxy& proxy, const proxy::Bye& bye) {
-  spdlog::debug("{} says goodbye: {}", proxy.host.name, bye.reason);
+  log::debug("{} says goodbye: {}", proxy.host.name, bye.reason);
 }
 
 }  // namespace kindlb::controller

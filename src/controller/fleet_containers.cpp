@@ -2,9 +2,8 @@
 // them.
 #include "kindlb/controller/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
+#include "kindlb/log/log.hpp"
 #include "kindlb/proxy/containers.hpp"
-
-#include <spdlog/spdlog.h>
 
 #include <memory>
 #include <utility>
@@ -37,7 +36,7 @@ void Fleet::discover() {
     auto found = std::make_shared<core::Result<std::vector<HostedProxy>>>(host_.list());
     loop_.post([this, before, found] {
       if (!found->ok()) {
-        spdlog::warn("cannot list the proxies: {}", found->error().text());
+        log::warn("cannot list the proxies: {}", found->error().text());
         loop_.after(std::chrono::seconds(1), [this] {
           discovering_ = false;
           discover();
@@ -91,7 +90,7 @@ void Fleet::adopt_one(HostedProxy found) {
     return;
   }
   if (!proxy.host.running) proxy.trouble = "the container is stopped";
-  spdlog::debug("adopted {} for {}", proxy.host.name, title(proxy));
+  log::debug("adopted {} for {}", proxy.host.name, title(proxy));
   tell_all(proxy);
 }
 
@@ -137,7 +136,7 @@ void Fleet::take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units)
 /// Another proxy has them, too, and had them first: two with one address must not be.
 void Fleet::drop_doubles(Proxy& proxy, const std::vector<std::string>& units) {
   if (units.empty() || proxy.removing) return;
-  spdlog::warn("{} holds {} Services that another proxy has", proxy.host.name, units.size());
+  log::warn("{} holds {} Services that another proxy has", proxy.host.name, units.size());
   if (proxy.warm()) return remove_proxy(proxy.host.id);
   for (const auto& unit : units) send(proxy, unit, proxy::Release{next_id_++, unit});
 }
@@ -167,7 +166,7 @@ void Fleet::start_now(const std::string& id) {
 /// A container that does not start again is of no use: its Service gets another one. An engine that
 /// is away says nothing about the container.
 void Fleet::not_started(Proxy& proxy, const core::Error& why) {
-  spdlog::warn("{} does not start again: {}", proxy.host.name, why.text());
+  log::warn("{} does not start again: {}", proxy.host.name, why.text());
   if (!is_passing(why.kind)) return remove_proxy(proxy.host.id);
   loop_.after(kRetryStart, [this, id = proxy.host.id] {
     if (const auto found = proxies_.find(id); found != proxies_.end()) tell_all(found->second);
@@ -188,7 +187,7 @@ void Fleet::removed(const std::string& id, const core::Result<void>& result) {
   const auto found = proxies_.find(id);
   if (found == proxies_.end()) return;
   if (!result.ok()) {
-    spdlog::warn("cannot remove {}: {}", found->second.host.name, result.error().text());
+    log::warn("cannot remove {}: {}", found->second.host.name, result.error().text());
     const auto delay = core::delay_before(found->second.removal_failures++, kRemovalBackoff, 0.5);
     loop_.after(delay, [this, id] {
       const auto again = proxies_.find(id);
@@ -227,7 +226,7 @@ void Fleet::container_died(const std::string& id) {
     ++refill_failures_;  // if the next one ends like this, too, we must not go on and on
     return remove_proxy(id);
   }
-  spdlog::warn("{}: the proxy container stopped", title(proxy));
+  log::warn("{}: the proxy container stopped", title(proxy));
   tell_all(proxy);
 }
 
@@ -236,13 +235,13 @@ void Fleet::container_destroyed(const std::string& id) {
   const auto found = proxies_.find(id);
   if (found == proxies_.end()) return;
   if (!found->second.removing)
-    spdlog::warn("the proxy container {} was removed", found->second.host.name);
+    log::warn("the proxy container {} was removed", found->second.host.name);
   forget(id);
   executor_.submit([this, id] {
     host_.disconnect(id);
     // Its volume is still there, unless the removal was our own.
     if (const auto rest = host_.remove(id); !rest.ok())
-      spdlog::debug("leftovers of {}: {}", id, rest.error().text());
+      log::debug("leftovers of {}: {}", id, rest.error().text());
   });
   refill_after_loss();
 }

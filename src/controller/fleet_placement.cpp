@@ -1,8 +1,7 @@
 // The fleet's Services on their proxies: which goes where, and how it leaves again.
 #include "kindlb/controller/fleet.hpp"
+#include "kindlb/log/log.hpp"
 #include "kindlb/proxy/containers.hpp"
-
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <memory>
@@ -104,7 +103,7 @@ void Fleet::name(const Proxy& proxy, const std::string& unit, const std::string&
         const auto renamed =
             number == 0 ? host_.rename(id, owner, unit) : host_.rename_shared(id, cluster, number);
         if (!renamed.ok())
-          spdlog::debug("cannot name the proxy of {}: {}", owner, renamed.error().text());
+          log::debug("cannot name the proxy of {}: {}", owner, renamed.error().text());
       });
 }
 
@@ -183,7 +182,7 @@ void Fleet::send_release(Proxy& proxy, const std::string& name, Unit& leaving) {
 /// The agent has taken it away: address, listeners and all. By value: its name may be the very one
 /// that is erased here.
 void Fleet::gone(Proxy& proxy, std::string unit) {
-  spdlog::debug("{} has left {}", unit, proxy.host.name);
+  log::debug("{} has left {}", unit, proxy.host.name);
   proxy.units.erase(unit);
   proxy.waiting.erase(unit);
   holders_.erase(unit);

@@ -1,8 +1,7 @@
 // The fleet's warm proxies: how many there are to be, and where.
 #include "kindlb/controller/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <memory>
 #include <utility>
@@ -65,8 +64,7 @@ void Fleet::create_warm(const std::string& network) {
     loop_.post([this, network, result] {
       if (--warming_[network] == 0) warming_.erase(network);
       if (!result->ok()) {
-        spdlog::warn("cannot start a warm proxy on network {}: {}", network,
-                     result->error().text());
+        log::warn("cannot start a warm proxy on network {}: {}", network, result->error().text());
         refill_soon(core::delay_before(refill_failures_++, kRefillBackoff, 0.5));
         return;
       }

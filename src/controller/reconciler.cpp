@@ -1,8 +1,7 @@
 #include "kindlb/controller/reconciler.hpp"
 
 #include "kindlb/core/eligibility.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -58,8 +57,8 @@ void Reconciler::update(const std::string& name, const std::function<Store::Keys
   for (const auto& key : edit(cluster.store)) dirty(key);
   if (!cluster.was_synced && cluster.store.synced()) {
     cluster.was_synced = true;
-    spdlog::info("cluster {}: {} Services, {} nodes", name, cluster.store.services().size(),
-                 cluster.store.nodes().size());
+    log::info("cluster {}: {} Services, {} nodes", name, cluster.store.services().size(),
+              cluster.store.nodes().size());
     for (const auto& [key, service] : cluster.store.services()) dirty(key);
     const bool all = std::all_of(clusters_.begin(), clusters_.end(),
                                  [](const auto& item) { return item.second.was_synced; });
@@ -98,7 +97,7 @@ void Reconciler::sweep_orphans() {
              core::claim_of(item.second, parts_.policy) != core::Claim::NotOurs;
     });
     if (wanted) continue;
-    spdlog::info("{}: the Service is gone; removing its proxy", holding.owner);
+    log::info("{}: the Service is gone; removing its proxy", holding.owner);
     parts_.fleet.remove(holding.unit);
   }
 }
@@ -117,7 +116,7 @@ void Reconciler::run() {
   if (allocation_open_ && parts_.fleet.discovered() && !std::exchange(told_settled_, true)) {
     std::size_t ours = 0;
     for (const auto& [name, cluster] : clusters_) ours += cluster.records.size();
-    spdlog::info("in charge of {} Services", ours);
+    log::info("in charge of {} Services", ours);
   }
 }
 

@@ -1,8 +1,7 @@
 #include "controller/jitter.hpp"
 #include "kindlb/controller/reconciler.hpp"
 #include "kindlb/core/backoff.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +21,7 @@ void Reconciler::look_after_failures(const core::Service& service, Record& recor
                                      const core::Plan& plan, const core::ProxyView& proxy) {
   if (!proxy.present || plan.apply || proxy.live == false) return;
   if (proxy.address_refused && give_up_addresses(service, record)) {
-    spdlog::warn("{}: {}; taking another address", service.key.text(), proxy.rejection);
+    log::warn("{}: {}; taking another address", service.key.text(), proxy.rejection);
     parts_.fleet.forget_failure(record.uid);
     return;
   }
@@ -30,8 +29,8 @@ void Reconciler::look_after_failures(const core::Service& service, Record& recor
   const bool serving = core::is_true(service.status.conditions, core::kServingCondition);
   if (proxy.reach != core::Reach::Unreachable || serving) return;
   if (plan.may_fall_back && !record.direct_blocked) {
-    spdlog::warn("{}: pods cannot be reached directly ({}); going through node ports",
-                 service.key.text(), proxy.reach_detail);
+    log::warn("{}: pods cannot be reached directly ({}); going through node ports",
+              service.key.text(), proxy.reach_detail);
     record.direct_blocked = true;
     record.direct_proven = false;
     parts_.fleet.forget_failure(record.uid);
@@ -95,7 +94,7 @@ void Reconciler::claim_failed(const std::string& unit, const core::Error& why) {
   if (service == nullptr) return;
   record->trouble =
       core::Trouble{"No proxy could be started: " + why.operation + ": " + why.detail};
-  spdlog::warn("{}: {}", found->second.text(), record->trouble->message);
+  log::warn("{}: {}", found->second.text(), record->trouble->message);
   retry_later(*service, *record);
   dirty(found->second);
 }
@@ -136,7 +135,7 @@ void Reconciler::look_for_the_direct_way(const core::Service& service, Record& r
   if (record.scout != Scout::Due || !plan.scouting || proxy.reach == core::Reach::Unknown) return;
   record.scout = Scout::Idle;
   if (proxy.reach != core::Reach::Unreachable) {
-    spdlog::info("{}: pods can be reached directly; leaving the node ports", service.key.text());
+    log::info("{}: pods can be reached directly; leaving the node ports", service.key.text());
     record.direct_blocked = false;
     record.direct_proven = true;
   }

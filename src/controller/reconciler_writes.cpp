@@ -2,8 +2,7 @@
 #include "kindlb/controller/reconciler.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/core/eligibility.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 #include <utility>
 
@@ -12,9 +11,8 @@ namespace kindlb::controller {
 void Reconciler::write(Cluster& cluster, const core::Service& service, core::Plan plan) {
   cluster.records.at(service.key).writing = true;
   for (const auto& event : plan.events) {
-    const auto level =
-        event.type == core::EventType::Warning ? spdlog::level::warn : spdlog::level::info;
-    spdlog::log(level, "{}: {}: {}", service.key.text(), event.reason, event.message);
+    const auto level = event.type == core::EventType::Warning ? log::Level::Warn : log::Level::Info;
+    log::write(level, "{}: {}: {}", service.key.text(), event.reason, event.message);
   }
   parts_.api_work.submit([this, api = cluster.api, key = service.key, plan = std::move(plan)] {
     auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan.write));
@@ -22,7 +20,7 @@ void Reconciler::write(Cluster& cluster, const core::Service& service, core::Pla
     if (!result->ok()) return;
     for (const auto& event : plan.events)
       if (const auto sent = api->emit(**result, event); !sent.ok())
-        spdlog::debug("{}: no Event: {}", key.text(), sent.error().text());
+        log::debug("{}: no Event: {}", key.text(), sent.error().text());
   });
 }
 
@@ -31,11 +29,11 @@ void Reconciler::written(const core::ServiceKey& key, const std::string& uid,
   auto* record = find_record(key);
   if (record == nullptr || record->uid != uid) return;
   record->writing = false;
-  spdlog::debug("{}: status {}", key.text(), result.ok() ? "written" : "not written");
+  log::debug("{}: status {}", key.text(), result.ok() ? "written" : "not written");
   if (result.ok()) return take_answer(*record, *result);
   // Gone: the watch tells what became of it, and there is nothing to write to.
   if (result.error().kind == core::ErrorKind::NotFound) return;
-  spdlog::warn("{}: cannot write the status: {}", key.text(), result.error().text());
+  log::warn("{}: cannot write the status: {}", key.text(), result.error().text());
   plan_again(key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
 }
 
@@ -56,13 +54,13 @@ void Reconciler::release(Cluster& cluster, const core::Service& service, core::T
   if (teardown == core::Teardown::DropFinalizer && !core::has_finalizer(service)) return;
   cluster.records.at(service.key).releasing = true;
   const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
-  spdlog::info("{}: released", service.key.text());
+  log::info("{}: released", service.key.text());
   parts_.api_work.submit([this, api = cluster.api, about = service, patch] {
     // Before the finalizer goes: afterwards there may be no object left to speak about.
     const core::EventNote note{core::EventType::Normal, "Deleted",
                                "The load balancer has been removed."};
     if (const auto sent = api->emit(about, note); !sent.ok())
-      spdlog::debug("{}: no Event: {}", about.key.text(), sent.error().text());
+      log::debug("{}: no Event: {}", about.key.text(), sent.error().text());
     auto result = std::make_shared<core::Result<void>>(api->release(patch));
     parts_.loop.post([this, about, result] { released(about, *result); });
   });
@@ -77,7 +75,7 @@ void Reconciler::released(const core::Service& about, const core::Result<void>& 
     record->released = about.resource_version;  // until the watch shows what became of it
     return dirty(about.key);
   }
-  spdlog::warn("{}: cannot release the Service: {}", about.key.text(), result.error().text());
+  log::warn("{}: cannot release the Service: {}", about.key.text(), result.error().text());
   plan_again(about.key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
 }
 

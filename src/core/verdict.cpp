@@ -1,7 +1,7 @@
 #include "kindlb/core/verdict.hpp"
 
 #include "core/findings.hpp"
-#include "core/text.hpp"
+#include "kindlb/base/text.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"
 
@@ -69,7 +69,7 @@ void judge_families(const Case& about, Verdict& verdict, Findings& findings) {
   for (const auto family : missing) names.emplace_back(name_of(family));
   Finding finding{.feature = "IPFamilies",
                   .reason = "IPFamiliesNotSupported",
-                  .what = joined(names) + " of spec.ipFamilies cannot be provided here",
+                  .what = base::joined(names) + " of spec.ipFamilies cannot be provided here",
                   .instead = "",
                   .way_out = families_way_out(about, missing)};
   if (!verdict.families.empty())

@@ -1,5 +1,5 @@
 #include "core/findings.hpp"
-#include "core/text.hpp"
+#include "kindlb/base/text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@ enum class Closed { No, Protocol, OnePort, OneProtocol, SameNumber };
 MixedProtocols mixing_for(const Service& service, const Capabilities& can) {
   if (can.mixed_protocols_annotation.empty()) return can.mixed_protocols;
   const auto found = service.annotations.find(can.mixed_protocols_annotation);
-  const bool asked = found != service.annotations.end() && trimmed(found->second) == "true";
+  const bool asked = found != service.annotations.end() && base::trimmed(found->second) == "true";
   return asked ? can.mixed_protocols : MixedProtocols::None;
 }
 
@@ -44,7 +44,7 @@ std::string protocols_of(const Capabilities& can) {
 /// With the way out, which is another one for each.
 std::string explained(Closed why, const std::vector<std::string>& ports, const Verdict& verdict,
                       const Capabilities& can) {
-  const auto names = joined(ports);
+  const auto names = base::joined(ports);
   switch (why) {
     case Closed::No:
       break;

@@ -1,6 +1,6 @@
 #include "kindlb/core/wishes.hpp"
 
-#include "core/text.hpp"
+#include "kindlb/base/text.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -19,14 +19,14 @@ using ReadAnnotation = std::string (*)(const std::string& value, Wishes& out);
 
 std::string read_required(const std::string& value, Wishes& out) {
   // Names nobody has heard of are for the verdict: it refuses them.
-  for (auto& name : split_list(value)) out.required.insert(std::move(name));
+  for (auto& name : base::split_list(value)) out.required.insert(std::move(name));
   return {};
 }
 
 std::string read_datapath(const std::string& value, Wishes& out) {
   static const std::map<std::string_view, Datapath> kKnown = {
       {"auto", Datapath::Auto}, {"direct", Datapath::Direct}, {"nodeport", Datapath::NodePort}};
-  const auto found = kKnown.find(trimmed(value));
+  const auto found = kKnown.find(base::trimmed(value));
   if (found == kKnown.end()) return "use auto, direct or nodeport";
   out.datapath = found->second;
   return {};
@@ -35,28 +35,29 @@ std::string read_datapath(const std::string& value, Wishes& out) {
 std::string read_proxy_protocol(const std::string& value, Wishes& out) {
   static const std::map<std::string_view, ProxyProtocol> kKnown = {
       {"none", ProxyProtocol::None}, {"v1", ProxyProtocol::V1}, {"v2", ProxyProtocol::V2}};
-  const auto found = kKnown.find(trimmed(value));
+  const auto found = kKnown.find(base::trimmed(value));
   if (found == kKnown.end()) return "use v1, v2 or none";
   out.proxy_protocol = found->second;
   return {};
 }
 
 std::string read_delay(const std::string& value, Wishes& out) {
-  const auto delay = parse_delay(trimmed(value));
+  const auto delay = parse_delay(base::trimmed(value));
   if (!delay) return "use a duration such as 20s or 1m30s, at most 1h";
   out.faults.provisioning_delay = *delay;
   return {};
 }
 
 std::string read_infrastructure(const std::string& value, Wishes& out) {
-  if (trimmed(value).empty()) return "give the words to fail with, such as \"quota exceeded\"";
-  out.faults.infrastructure = std::string(trimmed(value));
+  if (base::trimmed(value).empty())
+    return "give the words to fail with, such as \"quota exceeded\"";
+  out.faults.infrastructure = std::string(base::trimmed(value));
   return {};
 }
 
 std::string read_unsupported(const std::string& value, Wishes& out) {
   std::set<std::string> named;
-  for (auto& name : split_list(value)) named.insert(std::move(name));
+  for (auto& name : base::split_list(value)) named.insert(std::move(name));
   const bool good = !named.empty() && std::all_of(named.begin(), named.end(), is_known_feature);
   if (!good) {
     std::string known;
@@ -69,7 +70,7 @@ std::string read_unsupported(const std::string& value, Wishes& out) {
 }
 
 std::string read_interrupt(const std::string& value, Wishes& out) {
-  const auto word = trimmed(value);
+  const auto word = base::trimmed(value);
   if (word != "true" && word != "false") return "use \"true\" or \"false\"";
   out.faults.interrupt_on_update = word == "true";
   return {};
@@ -115,15 +116,15 @@ SourceRanges read_ranges(const Service& service) {
   if (!entries.empty()) {
     out.field = "spec.loadBalancerSourceRanges";
   } else if (const auto found = service.annotations.find(kRangesAnnotation);
-             found != service.annotations.end() && !trimmed(found->second).empty()) {
+             found != service.annotations.end() && !base::trimmed(found->second).empty()) {
     out.field = std::string("annotation ") + kRangesAnnotation;
-    entries = split_list(found->second);
+    entries = base::split_list(found->second);
   }
   for (const auto& entry : entries) {
-    if (const auto range = Cidr::parse(trimmed(entry)))
+    if (const auto range = Cidr::parse(base::trimmed(entry)))
       out.ranges.push_back({range->first(), range->length});
     else
-      out.unreadable.emplace_back(trimmed(entry));
+      out.unreadable.emplace_back(base::trimmed(entry));
   }
   std::sort(out.ranges.begin(), out.ranges.end());
   out.ranges.erase(std::unique(out.ranges.begin(), out.ranges.end()), out.ranges.end());
@@ -148,9 +149,9 @@ ChosenAddresses read_addresses(const Service& service) {
   ChosenAddresses out;
   if (const auto found = service.annotations.find(kAddressesAnnotation);
       found != service.annotations.end())
-    for (const auto& item : split_list(found->second))
+    for (const auto& item : base::split_list(found->second))
       choose(out, std::string("annotation ") + kAddressesAnnotation, item);
-  if (const auto wish = trimmed(service.spec.load_balancer_ip); !wish.empty())
+  if (const auto wish = base::trimmed(service.spec.load_balancer_ip); !wish.empty())
     choose(out, "spec.loadBalancerIP", std::string(wish));
   return out;
 }

@@ -1,6 +1,7 @@
 #include "http/options.hpp"
 
 #include "http/text.hpp"
+#include "kindlb/base/version.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,7 +54,7 @@ void set_transport(Setter& set, const Endpoint& endpoint) {
   set(CURLOPT_BUFFERSIZE, kReceiveBuffer);
   set(CURLOPT_UPLOAD_BUFFERSIZE, kUploadBuffer);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(endpoint.connect_timeout.count()));
-  set(CURLOPT_USERAGENT, "kindlb/" KINDLB_VERSION);
+  set(CURLOPT_USERAGENT, ("kindlb/" + base::version()).c_str());
 }
 
 void set_tls(Setter& set, const Tls& tls) {

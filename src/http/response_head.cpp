@@ -1,6 +1,8 @@
 #include "http/response_head.hpp"
 
 #include "http/text.hpp"
+#include "kindlb/base/text.hpp"
+#include "kindlb/base/version.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +33,7 @@ std::optional<Header> parse_header(std::string_view line) {
   if (colon == std::string_view::npos || colon == 0) return std::nullopt;
   const std::string_view name = line.substr(0, colon);
   if (name.find_first_of(" \t") != std::string_view::npos) return std::nullopt;
-  return Header{std::string(name), std::string(trimmed(line.substr(colon + 1)))};
+  return Header{std::string(name), std::string(base::trimmed(line.substr(colon + 1)))};
 }
 
 std::string_view take_line(std::string_view& text) {
@@ -60,7 +62,7 @@ std::optional<std::string> decode_chunks(std::string_view bytes) {
     const auto line_end = bytes.find("\r\n");
     if (line_end == std::string_view::npos) return std::nullopt;
     const std::string_view digits = bytes.substr(0, std::min(line_end, bytes.find(';')));
-    const auto size = parse_number(trimmed(digits), 16);
+    const auto size = parse_number(base::trimmed(digits), 16);
     bytes.remove_prefix(line_end + 2);
     if (!size || *size > bytes.size()) return std::nullopt;
     if (*size == 0) return body;
@@ -77,7 +79,7 @@ std::string write_upgrade_request(const Request& request, std::string_view path_
                                   std::string_view authority, std::string_view bearer_token) {
   std::string text =
       fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: kindlb/{}\r\n", request.method,
-                  path_prefix, request.target, authority, KINDLB_VERSION);
+                  path_prefix, request.target, authority, base::version());
   const auto add = [&](std::string_view name, std::string_view value) {
     text += fmt::format("{}: {}\r\n", name, value);
   };

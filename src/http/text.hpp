@@ -24,12 +24,6 @@ inline std::string_view find_header(const std::vector<Header>& headers, std::str
   return {};
 }
 
-inline std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 /// Can it stand in a request line or a header without becoming another one?
 inline bool is_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) {

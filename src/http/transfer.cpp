@@ -2,6 +2,7 @@
 
 #include "http/curl_error.hpp"
 #include "http/text.hpp"
+#include "kindlb/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -156,15 +157,15 @@ bool Transfer::take_header(std::string_view line) {
     return false;
   }
   if (headers_in_) return true;  // a trailer after the body
-  const std::string_view text = trimmed(line);
+  const std::string_view text = base::trimmed(line);
   if (const int status = status_of(text); status != 0) {
     response_ = Response{.status = status, .headers = {}, .body = {}};
   } else if (text.empty()) {
     headers_in_ = response_.status >= 200;  // 1xx is followed by the real answer
     last_heard_ = Clock::now();
   } else if (const auto colon = text.find(':'); colon != std::string_view::npos) {
-    response_.headers.push_back({std::string(trimmed(text.substr(0, colon))),
-                                 std::string(trimmed(text.substr(colon + 1)))});
+    response_.headers.push_back({std::string(base::trimmed(text.substr(0, colon))),
+                                 std::string(base::trimmed(text.substr(colon + 1)))});
   }
   return true;
 }

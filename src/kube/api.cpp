@@ -17,7 +17,6 @@ using core::Error;
 using core::ErrorKind;
 using core::Result;
 
-constexpr std::chrono::milliseconds kCallTimeout{15'000};
 constexpr int kReleaseAttempts = 8;
 
 bool is_success(const http::Response& response) {

@@ -1,5 +1,6 @@
 #include "kindlb/kube/config.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/core/base64.hpp"
 
 #include <fmt/format.h>
@@ -140,19 +141,13 @@ Result<void> refuse_unusable(const YAML::Node& user) {
   return {};
 }
 
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 /// A token file wins over an inline token, as in kubectl. It is read once.
 Result<std::string> token_of(const YAML::Node& user, const fs::path& folder) {
   const auto file = text_of(user, "tokenFile");
-  if (file.empty()) return trimmed(text_of(user, "token"));
+  if (file.empty()) return std::string(base::trimmed(text_of(user, "token")));
   auto text = read_file(folder / file);
   if (!text) return text.error();
-  return trimmed(*text);
+  return std::string(base::trimmed(*text));
 }
 
 Result<void> fill_user(const YAML::Node& user, const fs::path& folder, http::Endpoint& out) {

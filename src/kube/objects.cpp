@@ -16,8 +16,6 @@ using core::Error;
 using core::ErrorKind;
 using core::Result;
 
-constexpr std::chrono::milliseconds kCallTimeout{15'000};
-
 /// Words that are no UTF-8 (from a command line) are for the server to refuse.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,5 +1,6 @@
 #include "kindlb/proxy/channel_hub.hpp"
 
+#include "kindlb/base/fd.hpp"
 #include "proxy/channel.hpp"
 
 #include <sys/epoll.h>
@@ -19,18 +20,6 @@ namespace {
 /// buffer is free.
 constexpr std::size_t kPiece = 16 * 1024;
 constexpr std::uint64_t kWakeNumber = 0;  ///< the wake-up descriptor, among the channels' numbers
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) { KINDLB_ASSERT(fd_ >= 0); }
-  ~Fd() { ::close(fd_); }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 }  // namespace
 
@@ -59,8 +48,8 @@ class ChannelHub::Impl {
   bool forget(const std::string& proxy);
 
   const Callbacks callbacks_;
-  const Fd epoll_{::epoll_create1(EPOLL_CLOEXEC)};
-  const Fd wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  const base::Fd epoll_{::epoll_create1(EPOLL_CLOEXEC)};
+  const base::Fd wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   mutable std::mutex mutex_;
   std::map<std::string, ChannelPtr> channels_;
   std::uint64_t numbers_ = kWakeNumber;
@@ -68,6 +57,7 @@ class ChannelHub::Impl {
 };
 
 ChannelHub::Impl::Impl(Callbacks callbacks) : callbacks_(std::move(callbacks)) {
+  KINDLB_ASSERT(epoll_ && wake_);
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeNumber}};
   KINDLB_ASSERT(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) == 0);
   thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });

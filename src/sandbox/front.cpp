@@ -137,7 +137,7 @@ Front::Front(Options options)
           options_.limits,
           [this](Guest guest) {
             // A function can be copied, a guest cannot.
-            workers_.take([this, shared = std::make_shared<Guest>(std::move(guest))] {
+            workers_.submit([this, shared = std::make_shared<Guest>(std::move(guest))] {
               serve(std::move(*shared));
             });
           },

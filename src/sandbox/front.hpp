@@ -2,8 +2,8 @@
 // The library's HTTP server with its ways of waiting replaced: connections wait in a Lobby until
 // there is a request, and only then take a thread. The library reads requests and writes answers.
 
+#include "kindlb/base/thread_pool.hpp"
 #include "sandbox/lobby.hpp"
-#include "sandbox/workers.hpp"
 
 #include <sys/socket.h>
 
@@ -42,7 +42,7 @@ class Front final : public httplib::Server {
 
   const Options options_;
   std::stop_source stopping_;
-  Workers workers_;
+  base::ThreadPool workers_;
   Lobby lobby_;
 };
 

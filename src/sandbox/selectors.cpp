@@ -1,5 +1,7 @@
 #include "sandbox/selectors.hpp"
 
+#include "kindlb/base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,12 +10,6 @@
 namespace kindlb::sandbox {
 
 namespace {
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 /// At commas outside parentheses.
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> out;
@@ -21,7 +17,7 @@ std::vector<std::string_view> split(std::string_view text) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
     if (i == text.size() || (text[i] == ',' && depth == 0)) {
-      out.push_back(trimmed(text.substr(begin, i - begin)));
+      out.push_back(base::trimmed(text.substr(begin, i - begin)));
       begin = i + 1;
     } else if (text[i] == '(') {
       ++depth;
@@ -94,28 +90,28 @@ Outcome<LabelSelector::Requirement> LabelSelector::parse_one(std::string_view te
   Requirement out;
   if (const auto open = text.find('('); open != std::string_view::npos) {
     if (text.back() != ')') return refuse();
-    auto head = trimmed(text.substr(0, open));
+    auto head = base::trimmed(text.substr(0, open));
     const auto space = head.find_last_of(" \t");
     if (space == std::string_view::npos) return refuse();
     const auto word = head.substr(space + 1);
     if (word != "in" && word != "notin") return refuse();
     out.op = word == "in" ? Operator::In : Operator::NotIn;
-    out.key = trimmed(head.substr(0, space));
+    out.key = base::trimmed(head.substr(0, space));
     for (const auto value : split(text.substr(open + 1, text.size() - open - 2)))
       out.values.emplace_back(value);
   } else if (text.starts_with('!')) {
     out.op = Operator::Absent;
-    out.key = trimmed(text.substr(1));
+    out.key = base::trimmed(text.substr(1));
   } else if (const auto equals = text.find('='); equals != std::string_view::npos) {
     const bool negated = equals > 0 && text[equals - 1] == '!';
     out.op = negated ? Operator::NotIn : Operator::In;
-    out.key = trimmed(text.substr(0, negated ? equals - 1 : equals));
+    out.key = base::trimmed(text.substr(0, negated ? equals - 1 : equals));
     auto value = text.substr(equals + 1);
     if (value.starts_with('=')) value.remove_prefix(1);
     if (const auto odd = value.find_first_of("=!<>()"); odd != std::string_view::npos)
       return bad_request(
           fmt::format("unable to parse requirement: found '{}', expected: identifier", value[odd]));
-    out.values.emplace_back(trimmed(value));
+    out.values.emplace_back(base::trimmed(value));
   } else {
     out.key = text;
   }
@@ -125,7 +121,7 @@ Outcome<LabelSelector::Requirement> LabelSelector::parse_one(std::string_view te
 
 Outcome<LabelSelector> LabelSelector::parse(std::string_view text) {
   LabelSelector out;
-  if (trimmed(text).empty()) return out;
+  if (base::trimmed(text).empty()) return out;
   for (const auto part : split(text)) {
     auto requirement = parse_one(part);
     if (!requirement) return requirement.refusal();
@@ -168,7 +164,7 @@ bool LabelSelector::matches(const Json& labels) const {
 
 Outcome<FieldSelector> FieldSelector::parse(std::string_view text, const Resource& resource) {
   FieldSelector out;
-  if (trimmed(text).empty()) return out;
+  if (base::trimmed(text).empty()) return out;
   const auto known = selectable(resource);
   for (const auto part : split(text)) {
     const auto equals = part.find('=');

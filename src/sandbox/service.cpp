@@ -39,6 +39,12 @@ void default_ip_modes(Json& service) {
 }
 }  // namespace
 
+const Json& spec_field(const Json& service, const char* field) {
+  static const Json kNone;
+  const auto* value = find(service, {"spec", field});
+  return value == nullptr ? kNone : *value;
+}
+
 bool is_type(const Json& service, const char* type) {
   return text_at(service, {"spec", "type"}) == type;
 }

@@ -26,6 +26,9 @@ bool allocates_cluster_ip(const Json& service);
 bool allocates_health_check_port(const Json& service);
 bool allocates_node_ports(const Json& service);
 
+/// The value of spec.`field`; null when it is absent.
+const Json& spec_field(const Json& service, const char* field);
+
 /// Everything that creation (`old` null) or an update of the whole object does to it.
 Outcome<Json> prepare_service(Json service, const Json* old, const FeatureGates& gates,
                               Reservation& reservation);

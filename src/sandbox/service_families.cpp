@@ -11,14 +11,8 @@ using core::IpFamily;
 constexpr const char* kPolicy = "spec.ipFamilyPolicy";
 constexpr const char* kSingle = "SingleStack";
 
-const Json& value_at(const Json& service, const char* field) {
-  static const Json kNone;
-  const auto* value = find(service, {"spec", field});
-  return value == nullptr ? kNone : *value;
-}
-
-bool same(const Json& a, const Json& b, const char* field) {
-  return value_at(a, field) == value_at(b, field);
+bool keeps(const Json& a, const Json& b, const char* field) {
+  return spec_field(a, field) == spec_field(b, field);
 }
 
 std::size_t count(const Json& service, const char* field) {
@@ -41,10 +35,10 @@ bool is_selectorless_headless(const Json& service) {
 /// A Service that prefers two families keeps what it has when nobody touched these fields.
 bool settled(const Json& service, const Json* old) {
   constexpr const char* kPrefer = "PreferDualStack";
-  return old != nullptr && same(service, *old, "type") && needs_cluster_ip(service) &&
+  return old != nullptr && keeps(service, *old, "type") && needs_cluster_ip(service) &&
          text_at(service, {"spec", "ipFamilyPolicy"}) == kPrefer &&
          text_at(*old, {"spec", "ipFamilyPolicy"}) == kPrefer &&
-         same(service, *old, "clusterIPs") && same(service, *old, "ipFamilies") &&
+         keeps(service, *old, "clusterIPs") && keeps(service, *old, "ipFamilies") &&
          count(service, "ipFamilies") > 0;
 }
 
@@ -52,13 +46,13 @@ void default_policy(Json& service, const Json* old) {
   auto& spec = service["spec"];
   if (spec.contains("ipFamilyPolicy")) return;
   if (old != nullptr && find(*old, {"spec", "ipFamilyPolicy"}) != nullptr)
-    spec["ipFamilyPolicy"] = value_at(*old, "ipFamilyPolicy");
+    spec["ipFamilyPolicy"] = spec_field(*old, "ipFamilyPolicy");
   else
     spec["ipFamilyPolicy"] = is_selectorless_headless(service) ? "RequireDualStack" : kSingle;
 }
 
 void shorten(Json& service, const Json& old, const char* field) {
-  if (!same(service, old, field) || count(service, field) < 2) return;
+  if (!keeps(service, old, field) || count(service, field) < 2) return;
   auto& list = service["spec"][field];
   list.erase(1);
 }
@@ -68,7 +62,7 @@ bool reduced(const Json& service, const Json& old, const char* field) {
 }
 
 void check_reduction(Json& service, const Json& old, FieldFaults& faults) {
-  const auto& policy = value_at(service, "ipFamilyPolicy");
+  const auto& policy = spec_field(service, "ipFamilyPolicy");
   if (policy == kSingle) {
     shorten(service, old, "clusterIPs");
     shorten(service, old, "ipFamilies");
@@ -81,7 +75,7 @@ void check_reduction(Json& service, const Json& old, FieldFaults& faults) {
 }
 
 void check_single(const Json& service, FieldFaults& faults) {
-  const auto& policy = value_at(service, "ipFamilyPolicy");
+  const auto& policy = spec_field(service, "ipFamilyPolicy");
   if (policy != kSingle) return;
   if (count(service, "clusterIPs") == 2)
     faults.invalid(kPolicy, policy,
@@ -103,14 +97,14 @@ void infer_families(Json& service, const Reservation& cluster, FieldFaults& faul
       families.push_back(core::name_of(address->family()));
     else
       faults.invalid(
-          fmt::format("spec.clusterIPs[{}]", i), value_at(service, "clusterIPs"),
+          fmt::format("spec.clusterIPs[{}]", i), spec_field(service, "clusterIPs"),
           fmt::format("{} is not configured on this cluster", core::name_of(address->family())));
   }
   if (!families.empty()) service["spec"]["ipFamilies"] = families;
 }
 
 void check_cluster(const Json& service, const Reservation& cluster, FieldFaults& faults) {
-  const auto& policy = value_at(service, "ipFamilyPolicy");
+  const auto& policy = spec_field(service, "ipFamilyPolicy");
   if (policy == "RequireDualStack" && cluster.families() < 2)
     faults.invalid(kPolicy, policy, "this cluster is not configured for dual-stack services");
   const auto families = texts_at(service, {"spec", "ipFamilies"});

@@ -1,5 +1,6 @@
 // The rules about load balancers, and those that only an update can break.
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/core/ip.hpp"
 #include "sandbox/service.hpp"
 
@@ -14,23 +15,11 @@ namespace {
 constexpr const char* kOnlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'";
 constexpr const char* kRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
-const Json& value_at(const Json& service, const char* field) {
-  static const Json kNone;
-  const auto* value = find(service, {"spec", field});
-  return value == nullptr ? kNone : *value;
-}
-
 bool mixes_protocols(const Json& service) {
   std::set<std::string> protocols;
   for (const auto& port : list_at(service, {"spec", "ports"}))
     protocols.insert(text_at(port, {"protocol"}));
   return protocols.size() > 1;
-}
-
-std::string trimmed(std::string text) {
-  text.erase(0, text.find_first_not_of(" \t"));
-  text.erase(text.find_last_not_of(" \t") + 1);
-  return text;
 }
 
 void check_source_ranges(const Json& service, FieldFaults& faults) {
@@ -40,16 +29,16 @@ void check_source_ranges(const Json& service, FieldFaults& faults) {
   if (!ranges.empty() && !is_type(service, "LoadBalancer"))
     faults.forbidden(field, kOnlyLoadBalancer);
   for (std::size_t i = 0; i < ranges.size(); ++i)
-    if (const auto why = why_not_cidr(trimmed(ranges[i])); !why.empty())
-      faults.invalid(fmt::format("{}[{}]", field, i), trimmed(ranges[i]), why);
+    if (const auto why = why_not_cidr(std::string(base::trimmed(ranges[i]))); !why.empty())
+      faults.invalid(fmt::format("{}[{}]", field, i), std::string(base::trimmed(ranges[i])), why);
   const auto* annotation = find(service, {"metadata", "annotations", kRangesAnnotation});
   if (!ranges.empty() || annotation == nullptr) return;
   const auto path = fmt::format("metadata.annotations[{}]", kRangesAnnotation);
   if (!is_type(service, "LoadBalancer")) faults.forbidden(path, kOnlyLoadBalancer);
   std::istringstream parts(annotation->get<std::string>());
   for (std::string part; std::getline(parts, part, ',');)
-    if (const auto why = why_not_cidr(trimmed(part)); !why.empty())
-      faults.invalid(path, trimmed(part), why);
+    if (const auto why = why_not_cidr(std::string(base::trimmed(part))); !why.empty())
+      faults.invalid(path, std::string(base::trimmed(part)), why);
 }
 
 void check_class(const Json& service, FieldFaults& faults) {
@@ -93,7 +82,7 @@ void check_cluster_ip_update(const Json& service, const Json& old, FieldFaults& 
   const auto before = texts_at(old, {"spec", "clusterIPs"});
   const auto now = texts_at(service, {"spec", "clusterIPs"});
   if (is_headless(service) && is_headless(old)) return;
-  const auto& list = value_at(service, "clusterIPs");
+  const auto& list = spec_field(service, "clusterIPs");
   if (now.empty() && !before.empty())
     faults.invalid("spec.clusterIPs[0]", list, "primary clusterIP can not be unset");
   // The second may only come or go.
@@ -102,7 +91,7 @@ void check_cluster_ip_update(const Json& service, const Json& old, FieldFaults& 
       faults.invalid(fmt::format("spec.clusterIPs[{}]", i), list, "may not change once set");
   if (before.size() == 2 && now.size() == 1 &&
       text_at(service, {"spec", "ipFamilyPolicy"}) != "SingleStack")
-    faults.invalid("spec.ipFamilyPolicy", value_at(service, "ipFamilyPolicy"),
+    faults.invalid("spec.ipFamilyPolicy", spec_field(service, "ipFamilyPolicy"),
                    "must be set to 'SingleStack' when releasing the secondary clusterIP");
 }
 
@@ -112,14 +101,14 @@ void check_family_update(const Json& service, const Json& old, FieldFaults& faul
   const auto now = texts_at(service, {"spec", "ipFamilies"});
   for (std::size_t i = 0; i < before.size() && i < now.size(); ++i)
     if (before[i] != now[i])
-      faults.invalid("spec.ipFamilies[0]", value_at(service, "ipFamilies"),
+      faults.invalid("spec.ipFamilies[0]", spec_field(service, "ipFamilies"),
                      "may not change once set");
 }
 
 void check_load_balancer_update(const Json& service, const Json& old, FieldFaults& faults) {
   const bool both = is_type(old, "LoadBalancer") && is_type(service, "LoadBalancer");
-  if (both && value_at(old, "loadBalancerClass") != value_at(service, "loadBalancerClass"))
-    faults.invalid("spec.loadBalancerClass", value_at(service, "loadBalancerClass"),
+  if (both && spec_field(old, "loadBalancerClass") != spec_field(service, "loadBalancerClass"))
+    faults.invalid("spec.loadBalancerClass", spec_field(service, "loadBalancerClass"),
                    "may not change once set");
   // KEP-3622: once assigned, a cluster IP cannot be opted out of.
   const bool opted_out = is_type(old, "LoadBalancer") && !allocates_cluster_ip(old);
@@ -167,7 +156,7 @@ void validate_load_balancer(const Json& service, const Json* old, const FeatureG
   const bool was_mixed = old != nullptr && is_type(*old, "LoadBalancer") && mixes_protocols(*old);
   if (is_type(service, "LoadBalancer") && mixes_protocols(service) &&
       !gates.mixed_protocol_lb_service && !was_mixed)
-    faults.invalid("spec.ports", value_at(service, "ports"),
+    faults.invalid("spec.ports", spec_field(service, "ports"),
                    "may not contain a mix of protocols when 'type' is 'LoadBalancer'");
   check_health_check_port(service, faults);
 }

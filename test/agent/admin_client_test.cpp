@@ -21,8 +21,8 @@ namespace {
 struct FakeEnvoy {
   Loop loop;
   std::string name = "@kindlb-test-" + std::to_string(::getpid());
-  Fd listener{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
-  Fd connection;
+  base::Fd listener{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+  base::Fd connection;
   std::string script;
   std::vector<std::string> requests;
   int connections = 0;

@@ -48,8 +48,8 @@ struct Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  Fd connect() const {
-    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  base::Fd connect() const {
+    base::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), path.size());
@@ -61,7 +61,7 @@ struct Server {
 };
 
 /// Whatever has arrived; "<end>" at the end.
-std::string take(const Fd& socket) {
+std::string take(const base::Fd& socket) {
   std::array<char, 65536> buffer{};
   const auto size = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
   if (size == 0) return "<end>";
@@ -80,8 +80,8 @@ TEST_CASE("the socket is for its owner only, and a left-over one is replaced") {
 
 TEST_CASE("every client is greeted, and messages to all reach all") {
   Server server;
-  const Fd one = server.connect();
-  const Fd two = server.connect();
+  const base::Fd one = server.connect();
+  const base::Fd two = server.connect();
   REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 2; }));
   CHECK(take(one) == proxy::encode(proxy::Bye{.reason = "hello"}));
   server.control.send_to_all(proxy::Bye{.reason = "all"});
@@ -91,7 +91,7 @@ TEST_CASE("every client is greeted, and messages to all reach all") {
 
 TEST_CASE("lines come whole, in pieces or many at once") {
   Server server;
-  const Fd client = server.connect();
+  const base::Fd client = server.connect();
   REQUIRE(::send(client.get(), "on", 2, 0) == 2);
   REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 1; }));
   REQUIRE(::send(client.get(), "e\ntwo\n\nthr", 10, 0) == 10);
@@ -101,7 +101,7 @@ TEST_CASE("lines come whole, in pieces or many at once") {
 
 TEST_CASE("a line beyond the limit is answered, then the client is closed") {
   Server server;
-  const Fd client = server.connect();
+  const base::Fd client = server.connect();
   const std::string piece(1 << 20, 'x');
   for (int i = 0; i < 17 && server.overflows == 0; ++i) {
     std::string_view rest = piece;
@@ -123,11 +123,11 @@ TEST_CASE("a line beyond the limit is answered, then the client is closed") {
 
 TEST_CASE("a client that goes is forgotten") {
   Server server;
-  Fd client = server.connect();
+  base::Fd client = server.connect();
   REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 1; }));
   client.reset();
   server.control.send_to_all(proxy::Bye{});
   server.control.send(server.clients[0], proxy::Bye{});
-  const Fd next = server.connect();
+  const base::Fd next = server.connect();
   CHECK(run_until(server.loop, [&] { return server.clients.size() == 2; }));
 }

@@ -1,7 +1,7 @@
 #include "kindlb/agent/loop.hpp"
 
 #include "agent/wire_support.hpp"
-#include "kindlb/agent/fd.hpp"
+#include "kindlb/base/fd.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 namespace {
 
 struct Pair {
-  Fd here;
-  Fd there;
+  kindlb::base::Fd here;
+  kindlb::base::Fd there;
   Pair() {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);

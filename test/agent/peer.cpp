@@ -4,8 +4,8 @@
 //   peer get ADDRESS PORT MILLISECONDS      prints the answer's body; fails after that time
 
 #include "agent/socket_address.hpp"
-#include "kindlb/agent/fd.hpp"
 #include "kindlb/agent/netlink.hpp"
+#include "kindlb/base/fd.hpp"
 
 #include <linux/netlink.h>
 #include <poll.h>
@@ -19,7 +19,6 @@
 
 namespace {
 
-using kindlb::agent::Fd;
 using kindlb::agent::SocketAddress;
 using kindlb::core::Cidr;
 using kindlb::core::IpAddress;
@@ -27,7 +26,7 @@ using kindlb::core::IpAddress;
 bool hold(const char* text) {
   const auto address = Cidr::parse(text);
   if (!address) return false;
-  const Fd socket(::socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+  const kindlb::base::Fd socket(::socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
   const auto request = kindlb::agent::netlink::add_address(1, *address);
   std::array<char, 4096> answer{};
   if (::send(socket.get(), request.data(), request.size(), 0) < 0) return false;
@@ -47,12 +46,12 @@ void answer(int connection, const std::string& name) {
 }
 
 int serve(const std::string& name, int port) {
-  const Fd listener(::socket(AF_INET6, SOCK_STREAM, 0));
+  const kindlb::base::Fd listener(::socket(AF_INET6, SOCK_STREAM, 0));
   const SocketAddress any(*IpAddress::parse("::"), static_cast<std::uint16_t>(port));
   if (::bind(listener.get(), any.get(), any.size()) != 0 || ::listen(listener.get(), 64) != 0)
     return 1;
   while (true) {
-    const Fd connection(::accept(listener.get(), nullptr, nullptr));
+    const kindlb::base::Fd connection(::accept(listener.get(), nullptr, nullptr));
     if (connection) answer(connection.get(), name);
   }
 }
@@ -62,7 +61,7 @@ int get(const char* text, int port, int milliseconds) {
   if (!address) return 2;
   ::alarm(static_cast<unsigned>(milliseconds / 1000 + 1));
   const bool v4 = address->family() == kindlb::core::IpFamily::V4;
-  const Fd socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  const kindlb::base::Fd socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, 0));
   const SocketAddress to(*address, static_cast<std::uint16_t>(port));
   ::connect(socket.get(), to.get(), to.size());
   pollfd polled{socket.get(), POLLOUT, 0};

@@ -20,7 +20,7 @@ const auto kLoopback = core::IpAddress::parse("127.0.0.1").value();
 
 /// A bound port; nobody listens until listen().
 struct Port {
-  Fd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  base::Fd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::uint16_t number = 0;
 
   Port() {

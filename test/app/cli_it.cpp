@@ -1,5 +1,6 @@
 // The real binary with what people get wrong: one line on standard error that says what to do, and
 // exit code 2.
+#include "kindlb/base/version.hpp"
 #include "support/child.hpp"
 #include "support/docker_rig.hpp"
 #include "support/http_server.hpp"
@@ -169,7 +170,7 @@ TEST_CASE("an Envoy image or an agent that is not there") {
 TEST_CASE("what is asked for is printed") {
   const auto version = run_kindlb({"version"});
   CHECK(version.code == 0);
-  CHECK(version.text == "kindlb " KINDLB_VERSION "\n");
+  CHECK(version.text == "kindlb " + base::version() + "\n");
   CHECK(run_kindlb({"--version"}).text == version.text);
   const auto help = run_kindlb({"--help"});
   CHECK(help.code == 0);

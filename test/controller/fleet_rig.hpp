@@ -100,7 +100,7 @@ class FleetRig {
 
  private:
   LoopThread thread_;
-  controller::Executor executor_{4};
+  base::ThreadPool executor_{4};
   controller::Fleet fleet_;
 };
 

@@ -1,8 +1,7 @@
 #include "controller/harness.hpp"
 
 #include "kindlb/core/conditions.hpp"
-
-#include <spdlog/spdlog.h>
+#include "kindlb/log/log.hpp"
 
 namespace kindlb::test {
 
@@ -26,7 +25,7 @@ void ask(const std::shared_ptr<Question>& question) {
 
 /// What kindlb says of itself is not what these tests look at.
 const bool kQuiet = [] {
-  spdlog::set_level(spdlog::level::off);
+  log::configure("off", log::Format::Human);
   return true;
 }();
 

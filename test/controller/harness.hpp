@@ -3,7 +3,7 @@
 // network), and a Kindlb that lives in it on real threads and may be ended and started again at any
 // moment. Delays pass kHurry times faster than they say.
 
-#include "kindlb/controller/executor.hpp"
+#include "kindlb/base/thread_pool.hpp"
 #include "kindlb/controller/fleet.hpp"
 #include "kindlb/controller/loop.hpp"
 #include "kindlb/controller/networks.hpp"
@@ -123,8 +123,8 @@ class Kindlb {
   FakeWorld& world_;
   const Options options_;
   LoopThread thread_;
-  controller::Executor engine_work_{4};
-  controller::Executor api_work_{4};
+  base::ThreadPool engine_work_{4};
+  base::ThreadPool api_work_{4};
   controller::Fleet fleet_;
   controller::Networks networks_;
   controller::Reconciler reconciler_;

@@ -11,7 +11,7 @@ namespace {
 struct Lookout {
   testing::FakeEngine engine;
   LoopThread thread;
-  controller::Executor executor{2};
+  base::ThreadPool executor{2};
   std::map<std::string, int> changes;
   Networks networks{thread.loop(), executor, engine,
                     [this](const std::string& name) { ++changes[name]; }};

@@ -1,5 +1,7 @@
 #include "http/response_head.hpp"
 
+#include "kindlb/base/version.hpp"
+
 #include <doctest/doctest.h>
 
 using namespace kindlb::http;
@@ -73,9 +75,10 @@ TEST_CASE("an upgrade request as bytes") {
                         .headers = {{"Connection", "close"}, {"A", "b"}},
                         .body = "{}"};
   CHECK(write_upgrade_request(request, "/prefix", "localhost", "tok") ==
-        "POST /prefix/x HTTP/1.1\r\nHost: localhost\r\nUser-Agent: kindlb/" KINDLB_VERSION
-        "\r\nAuthorization: Bearer tok\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nA: b\r\n"
-        "Content-Length: 2\r\n\r\n{}");
+        "POST /prefix/x HTTP/1.1\r\nHost: localhost\r\nUser-Agent: kindlb/" +
+            kindlb::base::version() +
+            "\r\nAuthorization: Bearer tok\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nA: b\r\n"
+            "Content-Length: 2\r\n\r\n{}");
   const std::string spdy = write_upgrade_request({.headers = {{"upgrade", "spdy"}}}, "", "h", "");
   CHECK(spdy.find("upgrade: spdy\r\n") != std::string::npos);
   CHECK(spdy.find("tcp") == std::string::npos);

@@ -1,6 +1,7 @@
 #include "support/http_server.hpp"
 
 #include "http/text.hpp"
+#include "kindlb/base/text.hpp"
 #include "kindlb/core/assert.hpp"
 #include "support/wire.hpp"
 
@@ -49,7 +50,7 @@ Received parse_head(std::string_view head) {
     const std::string_view header = head.substr(0, head.find("\r\n"));
     const auto colon = std::min(header.find(':'), header.size() - 1);
     request.headers.push_back({std::string(header.substr(0, colon)),
-                               std::string(http::trimmed(header.substr(colon + 1)))});
+                               std::string(base::trimmed(header.substr(colon + 1)))});
     head.remove_prefix(std::min(head.size(), header.size() + 2));
   }
   return request;

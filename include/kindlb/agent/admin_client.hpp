@@ -2,9 +2,9 @@
 // GET requests to Envoy's admin interface on its unix socket, one at a time, on the loop. The
 // connection is kept between requests. Not thread-safe.
 
-#include "kindlb/agent/fd.hpp"
 #include "kindlb/agent/http_reply.hpp"
 #include "kindlb/agent/loop.hpp"
+#include "kindlb/base/fd.hpp"
 #include "kindlb/core/result.hpp"
 
 #include <functional>
@@ -36,7 +36,7 @@ class AdminClient {
 
   Loop& loop_;
   std::string socket_;
-  Fd connection_;
+  base::Fd connection_;
   std::string unsent_;
   HttpReply reply_{0};
   Done done_;

@@ -2,8 +2,8 @@
 // The agent's unix socket: clients come and go, lines come in, messages go out. Knows nothing of
 // what they mean. Runs on the loop; not thread-safe.
 
-#include "kindlb/agent/fd.hpp"
 #include "kindlb/agent/loop.hpp"
+#include "kindlb/base/fd.hpp"
 #include "kindlb/core/line_splitter.hpp"
 #include "kindlb/core/result.hpp"
 #include "kindlb/proxy/protocol.hpp"
@@ -40,7 +40,7 @@ class Control {
 
  private:
   struct Client {
-    Fd socket;
+    base::Fd socket;
     core::LineSplitter splitter{proxy::kMaxLine};
     std::string unsent;
     bool closing = false;  ///< close once everything is sent
@@ -55,7 +55,7 @@ class Control {
 
   Loop& loop_;
   Events events_;
-  Fd listener_;
+  base::Fd listener_;
   std::map<ClientId, Client> clients_;
   ClientId last_client_ = 0;
 };

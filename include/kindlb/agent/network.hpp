@@ -3,8 +3,8 @@
 // CAP_NET_ADMIN. Remembers what it added, and touches nothing else. Calls are short and blocking
 // (the kernel answers at once). Not thread-safe.
 
-#include "kindlb/agent/fd.hpp"
 #include "kindlb/agent/netlink.hpp"
+#include "kindlb/base/fd.hpp"
 #include "kindlb/core/result.hpp"
 
 #include <map>
@@ -46,13 +46,13 @@ class Network {
   std::optional<netlink::Neighbour> holder_of(const core::IpAddress& address);
 
  private:
-  explicit Network(Fd socket) : socket_(std::move(socket)) {}
+  explicit Network(base::Fd socket) : socket_(std::move(socket)) {}
 
   core::Result<std::string> request(const std::string& message, const std::string& operation);
   core::Result<unsigned> interface_for(const core::IpAddress& address);
   void announce(unsigned interface);
 
-  Fd socket_;
+  base::Fd socket_;
   std::map<core::Cidr, unsigned> addresses_;      ///< ours, with their interface
   std::map<core::Cidr, core::IpAddress> routes_;  ///< ours
   std::set<unsigned> unannounced_;                ///< interfaces with new addresses

@@ -2,8 +2,8 @@
 // Tries to connect to a probe's targets until one accepts: many at once, again and again until the
 // deadline. Runs on the loop. Destroying it gives up silently. Not thread-safe.
 
-#include "kindlb/agent/fd.hpp"
 #include "kindlb/agent/loop.hpp"
+#include "kindlb/base/fd.hpp"
 #include "kindlb/proxy/protocol.hpp"
 
 #include <functional>
@@ -31,7 +31,7 @@ class Prober {
 
  private:
   struct Attempt {
-    Fd socket;
+    base::Fd socket;
     core::Target target;
   };
 

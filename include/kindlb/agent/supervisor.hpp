@@ -4,8 +4,8 @@
 
 #include "kindlb/agent/backoff.hpp"
 #include "kindlb/agent/envoy_log.hpp"
-#include "kindlb/agent/fd.hpp"
 #include "kindlb/agent/loop.hpp"
+#include "kindlb/base/fd.hpp"
 #include "kindlb/core/result.hpp"
 
 #include <sys/types.h>
@@ -58,7 +58,7 @@ class Supervisor {
   Events events_;
   EnvoyLog log_;
   Backoff backoff_;
-  Fd log_pipe_;
+  base::Fd log_pipe_;
   pid_t pid_ = -1;
   std::uint32_t starts_ = 0;
   bool stopping_ = false;

@@ -3,6 +3,7 @@
 
 #include "kindlb/conformance/settings.hpp"
 #include "kindlb/core/policy.hpp"
+#include "kindlb/log/log.hpp"
 
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 namespace kindlb::app {
 
 enum class Command { Run, Plan, Sandbox, Demo, Conformance, Version, Cleanup, Completion };
-enum class LogFormat { Human, Json };
+using LogFormat = log::Format;
 enum class OnExit { Keep, Delete };
 
 enum class PlanFormat { Text, Json, Yaml };

@@ -2,8 +2,8 @@
 // Everything wired together: the engine's events, the clusters they reveal, the fleet of proxies
 // and the reconciler, on one loop. run() blocks until stopped and leaves the proxies serving.
 
+#include "kindlb/base/thread_pool.hpp"
 #include "kindlb/controller/cluster_feed.hpp"
-#include "kindlb/controller/executor.hpp"
 #include "kindlb/controller/fleet.hpp"
 #include "kindlb/controller/kind_clusters.hpp"
 #include "kindlb/controller/loop.hpp"
@@ -74,8 +74,8 @@ class Controller {
   ProxyHost& host_;
   const Options options_;
   Loop loop_;
-  Executor engine_work_;
-  Executor api_work_;
+  base::ThreadPool engine_work_;
+  base::ThreadPool api_work_;
   Fleet fleet_;
   Networks networks_;
   Reconciler reconciler_;

@@ -4,7 +4,7 @@
 // comes back as a task. Decides nothing about Services: it carries out what their plans ask for and
 // reports through view() and `changed`.
 
-#include "kindlb/controller/executor.hpp"
+#include "kindlb/base/thread_pool.hpp"
 #include "kindlb/controller/loop.hpp"
 #include "kindlb/controller/proxy_host.hpp"
 #include "kindlb/core/placement.hpp"
@@ -58,7 +58,8 @@ class Fleet final : public ProxyHost::Listener {
     std::function<void()> discovered;
   };
 
-  Fleet(Loop& loop, Executor& executor, ProxyHost& host, FleetOptions options, Callbacks callbacks);
+  Fleet(Loop& loop, base::ThreadPool& executor, ProxyHost& host, FleetOptions options,
+        Callbacks callbacks);
 
   /// Looks at what exists and adopts it; again after the engine came back.
   void discover();
@@ -208,7 +209,7 @@ class Fleet final : public ProxyHost::Listener {
   void on(Proxy&, const Other&) {}  // what only kindlb says
 
   Loop& loop_;
-  Executor& executor_;
+  base::ThreadPool& executor_;
   ProxyHost& host_;
   const FleetOptions options_;
   const Callbacks callbacks_;

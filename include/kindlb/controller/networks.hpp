@@ -2,7 +2,7 @@
 // The docker networks Services get their addresses from: subnets, and who is on them. Looked up on
 // the executor, kept on the loop's thread, refreshed when the engine tells of a change.
 
-#include "kindlb/controller/executor.hpp"
+#include "kindlb/base/thread_pool.hpp"
 #include "kindlb/controller/loop.hpp"
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/result.hpp"
@@ -26,7 +26,7 @@ NetworkFacts facts_of(const docker::Network& network);
 
 class Networks {
  public:
-  Networks(Loop& loop, Executor& executor, docker::Engine& engine,
+  Networks(Loop& loop, base::ThreadPool& executor, docker::Engine& engine,
            std::function<void(const std::string& network)> changed)
       : loop_(loop), executor_(executor), engine_(engine), changed_(std::move(changed)) {}
 
@@ -54,7 +54,7 @@ class Networks {
   void looked_up(const std::string& name, const core::Result<docker::Network>& result);
 
   Loop& loop_;
-  Executor& executor_;
+  base::ThreadPool& executor_;
   docker::Engine& engine_;
   std::function<void(const std::string& network)> changed_;
   std::map<std::string, Entry> entries_;

@@ -4,7 +4,7 @@
 // Service dirty when something came of it. Events carry no meaning of their own; a lost one costs
 // latency, never correctness.
 
-#include "kindlb/controller/executor.hpp"
+#include "kindlb/base/thread_pool.hpp"
 #include "kindlb/controller/fleet.hpp"
 #include "kindlb/controller/loop.hpp"
 #include "kindlb/controller/networks.hpp"
@@ -28,7 +28,7 @@ class Reconciler {
  public:
   struct Parts {
     Loop& loop;
-    Executor& api_work;
+    base::ThreadPool& api_work;
     Fleet& fleet;
     Networks& networks;
     core::Policy policy;

@@ -1,10 +1,10 @@
-#include "kindlb/controller/executor.hpp"
+#include "kindlb/base/thread_pool.hpp"
 
 #include <utility>
 
-namespace kindlb::controller {
+namespace kindlb::base {
 
-void Executor::stop() {
+void ThreadPool::stop() {
   std::vector<std::jthread> ending;
   {
     const std::lock_guard lock(mutex_);
@@ -15,7 +15,7 @@ void Executor::stop() {
   for (auto& thread : ending) thread.request_stop();
 }
 
-void Executor::submit(std::function<void()> work) {
+void ThreadPool::submit(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   if (stopped_) return;
   queue_.push_back(std::move(work));
@@ -24,7 +24,7 @@ void Executor::submit(std::function<void()> work) {
   wake_.notify_one();
 }
 
-void Executor::serve(const std::stop_token& stop) {
+void ThreadPool::serve(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     ++waiting_;
@@ -40,4 +40,4 @@ void Executor::serve(const std::stop_token& stop) {
   }
 }
 
-}  // namespace kindlb::controller
+}  // namespace kindlb::base

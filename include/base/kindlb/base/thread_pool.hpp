@@ -11,14 +11,14 @@
 #include <thread>
 #include <vector>
 
-namespace kindlb::controller {
+namespace kindlb::base {
 
-class Executor {
+class ThreadPool {
  public:
-  explicit Executor(std::size_t threads) : limit_(threads) {}
-  ~Executor() { stop(); }
-  Executor(const Executor&) = delete;
-  Executor& operator=(const Executor&) = delete;
+  explicit ThreadPool(std::size_t threads) : limit_(threads) {}
+  ~ThreadPool() { stop(); }
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
   void submit(std::function<void()> work);
   /// What is submitted afterwards is dropped. Not from one of its own threads.
@@ -36,4 +36,4 @@ class Executor {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace kindlb::controller
+}  // namespace kindlb::base

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kindlb::core {
+namespace kindlb::base {
 
 inline std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -30,4 +30,4 @@ inline std::string joined(const std::vector<std::string>& items) {
   return out;
 }
 
-}  // namespace kindlb::core
+}  // namespace kindlb::base

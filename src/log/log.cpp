@@ -1,4 +1,4 @@
-#include "kindlb/app/logging.hpp"
+#include "kindlb/log/log.hpp"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/pattern_formatter.h>
@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace kindlb::app {
+namespace kindlb::log {
 
 namespace {
 
@@ -26,11 +26,27 @@ class JsonText final : public spdlog::custom_flag_formatter {
   }
 };
 
+spdlog::level::level_enum backend_level(Level level) {
+  switch (level) {
+    case Level::Debug:
+      return spdlog::level::debug;
+    case Level::Info:
+      return spdlog::level::info;
+    case Level::Warn:
+      return spdlog::level::warn;
+    case Level::Error:
+      break;
+  }
+  return spdlog::level::err;
+}
+
 }  // namespace
 
-void set_up_logging(const std::string& level, LogFormat format) {
-  auto logger = spdlog::stderr_color_mt("kindlb");
-  if (format == LogFormat::Json) {
+void configure(std::string_view level, Format format) {
+  constexpr const char* kName = "kindlb";
+  spdlog::drop(kName);
+  auto logger = spdlog::stderr_color_mt(kName);
+  if (format == Format::Json) {
     auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
     formatter->add_flag<JsonText>('*').set_pattern(
         R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%*})");
@@ -38,8 +54,17 @@ void set_up_logging(const std::string& level, LogFormat format) {
   } else {
     logger->set_pattern("%H:%M:%S.%e %^%-5l%$ %v");
   }
-  logger->set_level(spdlog::level::from_str(level));
+  logger->set_level(spdlog::level::from_str(std::string(level)));
   spdlog::set_default_logger(std::move(logger));
 }
 
-}  // namespace kindlb::app
+bool is_enabled(Level level) {
+  return spdlog::default_logger_raw()->should_log(backend_level(level));
+}
+
+void write(Level level, std::string_view message) {
+  spdlog::default_logger_raw()->log(backend_level(level),
+                                    spdlog::string_view_t(message.data(), message.size()));
+}
+
+}  // namespace kindlb::log

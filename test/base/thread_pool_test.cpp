@@ -1,4 +1,4 @@
-#include "kindlb/controller/executor.hpp"
+#include "kindlb/base/thread_pool.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-using kindlb::controller::Executor;
+using kindlb::base::ThreadPool;
 
 namespace {
 
@@ -63,7 +63,7 @@ class Gate {
 
 TEST_CASE("as many pieces of work at once as there are threads, and no more") {
   Gate gate;
-  Executor executor(3);
+  ThreadPool executor(3);
   for (int i = 0; i < 10; ++i) executor.submit([&] { gate.pass(); });
   CHECK(gate.wait_inside(3));
   gate.open();
@@ -72,7 +72,7 @@ TEST_CASE("as many pieces of work at once as there are threads, and no more") {
 }
 
 TEST_CASE("work submitted one piece after the other needs one thread") {
-  Executor executor(4);
+  ThreadPool executor(4);
   std::vector<std::thread::id> seen;
   std::mutex mutex;
   for (int i = 0; i < 5; ++i) {
@@ -93,7 +93,7 @@ TEST_CASE("nothing submitted from many threads is lost") {
   constexpr int kThreads = 4;
   constexpr int kEach = 300;
   std::latch done(kThreads * kEach);
-  Executor executor(4);
+  ThreadPool executor(4);
   std::vector<std::jthread> threads;
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&] {
@@ -105,7 +105,7 @@ TEST_CASE("nothing submitted from many threads is lost") {
 TEST_CASE("stop waits for what has begun and drops the rest") {
   Gate gate;
   std::atomic<int> begun = 0;
-  Executor executor(1);
+  ThreadPool executor(1);
   const auto rest = std::make_shared<int>(0);
   executor.submit([&] {
     ++begun;
@@ -125,7 +125,7 @@ TEST_CASE("stop waits for what has begun and drops the rest") {
 }
 
 TEST_CASE("what a piece of work captured dies on the executor, not with the next piece") {
-  Executor executor(1);
+  ThreadPool executor(1);
   auto held = std::make_shared<int>(1);
   const std::weak_ptr<int> watched = held;
   std::latch done(1);
@@ -138,7 +138,7 @@ TEST_CASE("what a piece of work captured dies on the executor, not with the next
 }
 
 TEST_CASE("an executor nobody used has no thread to end") {
-  Executor executor(4);
+  ThreadPool executor(4);
   executor.stop();
   executor.stop();
 }

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace kindlb::agent {
+namespace kindlb::base {
 
 class Fd {
  public:
@@ -31,4 +31,4 @@ class Fd {
   int fd_ = -1;
 };
 
-}  // namespace kindlb::agent
+}  // namespace kindlb::base

@@ -1,0 +1,11 @@
+#include "kindlb/base/version.hpp"
+
+namespace kindlb::base {
+
+// The only source that sees KINDLB_VERSION: a new version compiles one file.
+const std::string& version() {
+  static const std::string text = KINDLB_VERSION;
+  return text;
+}
+
+}  // namespace kindlb::base
