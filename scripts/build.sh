@@ -7,8 +7,6 @@
 preset=$1
 shift
 cd "$ROOT"
-# A clone elsewhere finds what this one compiled.
-export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
 
 configure() {
   local log

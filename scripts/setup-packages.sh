@@ -5,7 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 packages=(
-  make cmake g++ ninja-build ccache pkg-config
+  make cmake g++ ninja-build mold ccache pkg-config
   libcurl4-openssl-dev libssl-dev
   nlohmann-json3-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libcli11-dev libcpp-httplib-dev
   doctest-dev jq
