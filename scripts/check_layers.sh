@@ -20,10 +20,11 @@ allowed() { # allowed MODULE
     proxy) echo base core docker envoy http/client.hpp ;;
     agent) echo base core proxy/protocol.hpp ;;
     controller) echo base log core http docker kube envoy proxy ;;
-    sandbox) echo base core yaml ;;
+    http_server) echo base core ;;
+    apiserver) echo base core yaml http_server ;;
     conformance) echo core http kube ;;
     echo) ;;
-    app) echo base log core yaml profile http docker kube envoy proxy controller sandbox conformance ;;
+    app) echo base log core yaml profile http docker kube envoy proxy controller apiserver conformance ;;
     *) return 1 ;;
   esac
 }

@@ -21,7 +21,7 @@ int serve_api_only(const Options& options, const StopSignal& stop) {
   if (!file) return complain(file.error());
   const auto wanted = server_options(options);
   if (!wanted) return complain(wanted.error());
-  const auto server = sandbox::start_server(*wanted);
+  const auto server = apiserver::start_server(*wanted);
   if (!server) return complain(server.error());
   if (const auto told = (*file)->publish((*server)->kubeconfig()); !told)
     return complain(told.error());

@@ -75,14 +75,14 @@ std::string KubeconfigFile::full_path() const {
   return failure ? path_ : full.lexically_normal().string();
 }
 
-Result<sandbox::ServerOptions> server_options(const Options& options) {
-  sandbox::ServerOptions out;
-  const auto address = sandbox::parse_listen(options.sandbox.listen);
+Result<apiserver::ServerOptions> server_options(const Options& options) {
+  apiserver::ServerOptions out;
+  const auto address = apiserver::parse_listen(options.sandbox.listen);
   if (!address)
     return Error{ErrorKind::Invalid, "listen on " + options.sandbox.listen,
                  "write an address and a port: 127.0.0.1:8474"};
   std::tie(out.host, out.port) = *address;
-  const auto gates = sandbox::FeatureGates::parse(options.sandbox.feature_gates);
+  const auto gates = apiserver::FeatureGates::parse(options.sandbox.feature_gates);
   if (!gates) return gates.error();
   out.gates = *gates;
   auto ranges = options.sandbox.service_ranges;

@@ -49,7 +49,7 @@ Result<void> Playground::open() {
   stop_.at_last([this] { file_->remove(); });
   const auto wanted = server_options(options_);
   if (!wanted) return wanted.error();
-  auto server = sandbox::start_server(*wanted);
+  auto server = apiserver::start_server(*wanted);
   if (!server) return server.error();
   server_ = std::move(*server);
   auto client = http::make_client({.url = server_->url()});

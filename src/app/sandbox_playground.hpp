@@ -5,8 +5,8 @@
 #include "app/sandbox_stage.hpp"
 #include "app/sandbox_workloads.hpp"
 #include "app/stop_signal.hpp"
+#include "kindlb/apiserver/server.hpp"
 #include "kindlb/app/options.hpp"
-#include "kindlb/sandbox/server.hpp"
 
 #include <memory>
 #include <mutex>
@@ -15,7 +15,7 @@
 
 namespace kindlb::app {
 
-core::Result<sandbox::ServerOptions> server_options(const Options& options);
+core::Result<apiserver::ServerOptions> server_options(const Options& options);
 
 /// Made in two steps, so that a bad path is told before anything is started, and so that the file
 /// is complete when it appears: written elsewhere, then renamed. Removed on destruction.
@@ -47,7 +47,7 @@ class Playground {
   Playground(const Playground&) = delete;
   Playground& operator=(const Playground&) = delete;
 
-  const sandbox::Server& server() const { return *server_; }
+  const apiserver::Server& server() const { return *server_; }
   std::shared_ptr<http::Client> client() const { return client_; }
   const docker::Network& network() const { return stage_->network(); }
   std::string kubeconfig() const { return file_->full_path(); }
@@ -64,7 +64,7 @@ class Playground {
   std::mutex making_;  ///< held while the stage is made: the last to clear must not come before
   std::string name_;
   std::unique_ptr<KubeconfigFile> file_;
-  std::unique_ptr<sandbox::Server> server_;
+  std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<docker::Engine> engine_;
   std::shared_ptr<http::Client> client_;
   std::unique_ptr<SandboxStage> stage_;

@@ -1,7 +1,7 @@
 // The demo as a user runs it, and the ways a sandbox begins and ends.
 
-#include "examples.hpp"
-#include "sandbox_program.hpp"
+#include "sandbox/examples.hpp"
+#include "sandbox/sandbox_program.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "examples.hpp"
+#include "sandbox/examples.hpp"
 
 #include "kindlb/core/conditions.hpp"
 #include "support/ask.hpp"

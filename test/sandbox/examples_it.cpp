@@ -1,7 +1,7 @@
 // Every example, applied by kubectl to a sandbox, with traffic through Envoy.
 
-#include "examples.hpp"
-#include "sandbox_program.hpp"
+#include "sandbox/examples.hpp"
+#include "sandbox/sandbox_program.hpp"
 
 #include <doctest/doctest.h>
 

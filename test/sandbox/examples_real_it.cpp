@@ -1,8 +1,8 @@
 // The examples that a real API server can express, there: kindlb, Envoy and traffic as ever, with
 // the echo program on this machine behind all of them.
 
-#include "examples.hpp"
 #include "integration/stage.hpp"
+#include "sandbox/examples.hpp"
 #include "support/child.hpp"
 
 #include <doctest/doctest.h>

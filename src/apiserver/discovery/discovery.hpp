@@ -1,0 +1,14 @@
+#pragma once
+// What the API says about itself: versions, groups, resources.
+
+#include "apiserver/json.hpp"
+
+#include <optional>
+#include <string>
+
+namespace kindlb::apiserver {
+
+/// Nothing: the path is none of these.
+std::optional<Json> discovery(const std::string& path);
+
+}  // namespace kindlb::apiserver

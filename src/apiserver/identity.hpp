@@ -1,0 +1,32 @@
+#pragma once
+// What the server gives an object itself: names, uids, times.
+
+#include "apiserver/json.hpp"
+#include "apiserver/refusal.hpp"
+#include "apiserver/schema/resources.hpp"
+#include "apiserver/storage/store.hpp"
+
+#include <optional>
+#include <string>
+
+namespace kindlb::apiserver {
+
+std::string new_uid();
+/// Five characters that cannot be mistaken for each other.
+std::string name_suffix();
+/// "2026-01-31T12:00:00Z"
+std::string now_text();
+
+ObjectKey key_of(const Json& object);
+
+/// Labels, annotations, name and finalizers are well-formed.
+std::optional<Refusal> check_metadata(const Json& object, const Resource& resource);
+
+/// The metadata of a new object of this name: uid, times and what else clients cannot choose.
+void begin_metadata(Json& object, const Resource& resource, const std::string& ns);
+
+/// The metadata that an update cannot change, restored from `current`. Refused when the client
+/// tried to, or wrote against another version.
+std::optional<Refusal> keep_metadata(Json& object, const Json& current, const Resource& resource);
+
+}  // namespace kindlb::apiserver

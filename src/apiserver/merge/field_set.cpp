@@ -1,0 +1,194 @@
+#include "apiserver/merge/field_set.hpp"
+
+#include <algorithm>
+
+namespace kindlb::apiserver {
+
+namespace {
+using Kind = Shape::Kind;
+using Elements = Shape::Elements;
+
+void keep(FieldSet& set, const std::string& step, FieldSet child) {
+  if (!child.empty()) set.children[step] = std::move(child);
+}
+
+std::string fallback_of(const Shape& list, const std::string& key) {
+  if (!list.element || list.element->type == nullptr) return {};
+  const auto* field = list.element->type->field(key);
+  return field == nullptr ? std::string() : field->fallback;
+}
+
+void collect(const FieldSet& set, const std::string& path, std::vector<std::string>& out) {
+  if (set.member) out.push_back(path);
+  for (const auto& [step, child] : set.children) {
+    const auto rest = step.substr(2);
+    if (step.starts_with("f:")) {
+      collect(child, path + "." + rest, out);
+    } else if (step.starts_with("k:")) {
+      const auto key = parse_bounded(rest);
+      std::string inner;
+      if (key.is_object())
+        for (const auto& [name, value] : key.items())
+          inner += (inner.empty() ? "" : ",") + name + "=" + dump(value);
+      collect(child, path + "[" + inner + "]", out);
+    } else {
+      collect(child, path + "[=" + rest + "]", out);
+    }
+  }
+}
+
+/// Whether a value of this shape is tracked as a whole.
+bool is_leaf(const Json& value, const Shape& shape) {
+  if (shape.kind == Kind::Struct) return !value.is_object();
+  if (shape.kind == Kind::Map) return shape.atomic_map || !value.is_object();
+  if (shape.kind == Kind::List) return shape.elements == Elements::Atomic || !value.is_array();
+  if (shape.kind == Kind::Any) return !value.is_object();
+  return true;
+}
+
+const Shape& any_shape() {
+  static const Shape kAny;
+  return kAny;
+}
+
+const Shape& child_shape(const Shape& shape, const std::string& key) {
+  if (shape.kind == Kind::Map) return *shape.element;
+  if (shape.kind != Kind::Struct) return any_shape();
+  const auto* field = shape.type->field(key);
+  return field == nullptr ? any_shape() : field->shape;
+}
+
+/// The parts of a container by their steps, each with its shape.
+struct Part {
+  const Json* value;
+  const Shape* shape;
+};
+std::map<std::string, Part> parts_of(const Json& value, const Shape& shape) {
+  std::map<std::string, Part> out;
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.items())
+      out["f:" + key] = {&item, &child_shape(shape, key)};
+  } else if (value.is_array()) {
+    for (const auto& item : value) out[element_step(item, shape)] = {&item, shape.element.get()};
+  }
+  return out;
+}
+
+/// What is owned beside what is in it: maps and lists, and the two structs that may be absent.
+bool is_container(const Shape& shape) {
+  if (shape.kind == Kind::Struct)
+    return shape.type->name == "SessionAffinityConfig" || shape.type->name == "ClientIPConfig";
+  return shape.kind == Kind::Map || shape.kind == Kind::List;
+}
+}  // namespace
+
+FieldSet united(const FieldSet& a, const FieldSet& b) {
+  FieldSet out = a;
+  out.member = a.member || b.member;
+  for (const auto& [step, child] : b.children)
+    out.children[step] = united(out.children[step], child);
+  return out;
+}
+
+FieldSet without(const FieldSet& from, const FieldSet& what) {
+  FieldSet out;
+  out.member = from.member && !what.member;
+  for (const auto& [step, child] : from.children) {
+    const auto found = what.children.find(step);
+    keep(out, step, found == what.children.end() ? child : without(child, found->second));
+  }
+  return out;
+}
+
+FieldSet intersection(const FieldSet& a, const FieldSet& b) {
+  FieldSet out;
+  out.member = a.member && b.member;
+  for (const auto& [step, child] : a.children) {
+    const auto found = b.children.find(step);
+    if (found != b.children.end()) keep(out, step, intersection(child, found->second));
+  }
+  return out;
+}
+
+Json to_fields_v1(const FieldSet& set) {
+  Json out = Json::object();
+  if (set.member && !set.children.empty()) out["."] = Json::object();
+  for (const auto& [step, child] : set.children) out[step] = to_fields_v1(child);
+  return out;
+}
+
+FieldSet from_fields_v1(const Json& json) {
+  FieldSet out;
+  if (!json.is_object()) return out;
+  out.member = json.empty() || json.contains(".");
+  for (const auto& [step, child] : json.items())
+    if (step.size() > 2 && step[1] == ':') out.children[step] = from_fields_v1(child);
+  return out;
+}
+
+std::vector<std::string> paths_of(const FieldSet& set) {
+  std::vector<std::string> out;
+  collect(set, "", out);
+  return out;
+}
+
+std::string element_step(const Json& element, const Shape& list) {
+  if (list.elements != Elements::Keyed) return "v:" + dump(element);
+  Json key = Json::object();
+  for (const auto& name : list.keys) {
+    const auto* value = find(element, {name.c_str()});
+    if (value != nullptr)
+      key[name] = *value;
+    else if (const auto fallback = fallback_of(list, name); !fallback.empty())
+      key[name] = fallback;
+  }
+  return "k:" + dump(key);
+}
+
+FieldSet fields_of(const Json& value, const Shape& shape, bool containers) {
+  FieldSet out;
+  const auto parts = parts_of(value, shape);
+  if (is_leaf(value, shape) || parts.empty()) {
+    out.member = true;
+    return out;
+  }
+  out.member = containers && is_container(shape);
+  for (const auto& [step, part] : parts) {
+    auto child = fields_of(*part.value, *part.shape, containers);
+    if (step.starts_with("k:")) child.member = true;
+    keep(out, step, std::move(child));
+  }
+  return out;
+}
+
+Difference compare(const Json& before, const Json& after, const Shape& shape) {
+  Difference out;
+  if (before == after) return out;
+  if (is_leaf(before, shape) || is_leaf(after, shape)) {
+    out.changed = fields_of(after, shape, true);
+    return out;
+  }
+  const auto old_parts = parts_of(before, shape);
+  const auto new_parts = parts_of(after, shape);
+  for (const auto& [step, part] : new_parts) {
+    const auto old = old_parts.find(step);
+    if (old == old_parts.end()) {
+      auto all = fields_of(*part.value, *part.shape, true);
+      if (step.starts_with("k:")) all.member = true;
+      keep(out.changed, step, std::move(all));
+      continue;
+    }
+    auto below = compare(*old->second.value, *part.value, *part.shape);
+    keep(out.changed, step, std::move(below.changed));
+    keep(out.removed, step, std::move(below.removed));
+  }
+  for (const auto& [step, part] : old_parts) {
+    if (new_parts.count(step) != 0) continue;
+    auto all = fields_of(*part.value, *part.shape, true);
+    all.member = true;
+    keep(out.removed, step, std::move(all));
+  }
+  return out;
+}
+
+}  // namespace kindlb::apiserver

@@ -1,0 +1,215 @@
+#include "apiserver/merge/patch.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace kindlb::apiserver {
+
+namespace {
+constexpr std::size_t kMaxOperations = 10'000;
+/// What "copy" may add: each could double the object.
+constexpr std::size_t kMaxCopied = std::size_t{3} << 20U;
+constexpr const char* kDirective = "$patch";
+constexpr std::string_view kOrder = "$setElementOrder/";
+constexpr std::string_view kDelete = "$deleteFromPrimitiveList/";
+
+Json patch_object(const Json& target, const Json& patch, const Shape& shape);
+
+/// Directives mean nothing in what is taken over as a whole.
+Json without_directives(const Json& value) {
+  if (value.is_array()) {
+    Json out = Json::array();
+    for (const auto& item : value)
+      if (text_at(item, {kDirective}) != "delete") out.push_back(without_directives(item));
+    return out;
+  }
+  if (!value.is_object()) return value;
+  Json out = Json::object();
+  for (const auto& [key, item] : value.items())
+    if (!key.starts_with('$') && !item.is_null()) out[key] = without_directives(item);
+  return out;
+}
+
+/// What an element of a list is known by, as text: its merge key or, without one, itself. Empty:
+/// by nothing.
+std::string identity(const Json& element, const Shape& shape) {
+  if (shape.merge_key.empty()) return dump(element);
+  const auto* key = find(element, {shape.merge_key.c_str()});
+  return key == nullptr ? std::string() : dump(*key);
+}
+
+/// Where to find elements by identity: a patch may name many. The first of several counts.
+class Places {
+ public:
+  Places(const Json& list, const Shape& shape) {
+    for (std::size_t i = 0; i < list.size(); ++i) add(identity(list[i], shape), i);
+  }
+  void add(const std::string& id, std::size_t index) {
+    if (!id.empty()) index_.try_emplace(id, index);
+  }
+  std::optional<std::size_t> find(const std::string& id) const {
+    const auto found = index_.find(id);
+    if (found == index_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+/// A port may occur twice, for TCP and UDP: deleting by key takes every one of them.
+void delete_elements(Json& list, const std::set<std::string>& gone, const Shape& shape) {
+  if (gone.empty()) return;
+  Json out = Json::array();
+  for (auto& item : list)
+    if (gone.count(identity(item, shape)) == 0) out.push_back(std::move(item));
+  list = std::move(out);
+}
+
+Json replaced_list(const Json& patch) {
+  Json out = Json::array();
+  for (const auto& item : patch)
+    if (find(item, {kDirective}) == nullptr) out.push_back(item);
+  return out;
+}
+
+Json patch_list(const Json& target, const Json& patch, const Shape& shape) {
+  const bool replaces = std::any_of(patch.begin(), patch.end(), [](const Json& item) {
+    return text_at(item, {kDirective}) == "replace" && item.size() == 1;
+  });
+  if (replaces) return replaced_list(patch);
+  Json out = target;
+  std::set<std::string> gone;
+  for (const auto& item : patch)
+    if (text_at(item, {kDirective}) == "delete") gone.insert(identity(item, shape));
+  gone.erase("");
+  delete_elements(out, gone, shape);
+  Places places(out, shape);
+  for (const auto& item : patch) {
+    const auto directive = text_at(item, {kDirective});
+    if (directive == "delete") continue;
+    const auto id = identity(item, shape);
+    const auto place = places.find(id);
+    if (!place) {
+      places.add(id, out.size());
+      out.push_back(without_directives(item));
+    } else if (!shape.merge_key.empty()) {
+      auto& found = out[*place];
+      found = directive == "replace" ? without_directives(item)
+                                     : patch_object(found, item, *shape.element);
+    }
+  }
+  return out;
+}
+
+/// Elements named in `order` first and in that order; the rest behind them.
+void reorder(Json& list, const Json& order, const Shape& shape) {
+  const Places ranks(order, shape);
+  std::vector<std::pair<std::size_t, Json>> items;
+  items.reserve(list.size());
+  for (auto& item : list)
+    items.emplace_back(ranks.find(identity(item, shape)).value_or(order.size()), std::move(item));
+  std::stable_sort(items.begin(), items.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  list = Json::array();
+  for (auto& [rank, item] : items) list.push_back(std::move(item));
+}
+
+void retain(Json& object, const Json& keys) {
+  Json out = Json::object();
+  for (const auto& [key, value] : object.items())
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) out[key] = value;
+  object = std::move(out);
+}
+
+void merge_field(Json& out, const std::string& key, const Json& value, const Shape& shape) {
+  if (value.is_null()) {
+    out.erase(key);
+    return;
+  }
+  const auto current = out.find(key);
+  if (current == out.end()) {
+    out[key] = without_directives(value);
+  } else if (value.is_object() && current->is_object()) {
+    *current = patch_object(*current, value, shape);
+  } else if (value.is_array() && current->is_array() && shape.merges) {
+    *current = patch_list(*current, value, shape);
+  } else {
+    *current = without_directives(value);
+  }
+}
+
+void delete_values(Json& out, const std::string& key, const Json& values) {
+  const auto list = out.find(key);
+  if (list == out.end() || !list->is_array() || !values.is_array()) return;
+  std::set<std::string> gone;
+  for (const auto& value : values) gone.insert(dump(value));
+  delete_elements(*list, gone, Shape());
+}
+
+Json patch_object(const Json& target, const Json& patch, const Shape& shape) {
+  const auto directive = text_at(patch, {kDirective});
+  if (directive == "replace") return without_directives(patch);
+  if (directive == "delete") return Json::object();
+  Json out = target;
+  if (const auto* keys = find(patch, {"$retainKeys"}); keys != nullptr && keys->is_array())
+    retain(out, *keys);
+  for (const auto& [key, value] : patch.items())
+    if (key.starts_with(kDelete)) delete_values(out, key.substr(kDelete.size()), value);
+  for (const auto& [key, value] : patch.items())
+    if (!key.starts_with('$')) merge_field(out, key, value, shape_below(shape, key));
+  for (const auto& [key, value] : patch.items()) {
+    if (!key.starts_with(kOrder) || !value.is_array()) continue;
+    const auto list = key.substr(kOrder.size());
+    const auto found = out.find(list);
+    if (found != out.end() && found->is_array()) reorder(*found, value, shape_below(shape, list));
+  }
+  return out;
+}
+
+Refusal unpatchable(const std::string& why) {
+  return {.code = 422,
+          .reason = "Invalid",
+          .message = "the server rejected our request due to an error in our request: " + why};
+}
+}  // namespace
+
+Outcome<Json> json_patched(const Json& object, const Json& patch) {
+  if (!patch.is_array()) return bad_request("a JSON patch is a list of operations");
+  if (patch.size() > kMaxOperations)
+    return Refusal{.code = 413,
+                   .reason = "RequestEntityTooLarge",
+                   .message = "The allowed maximum operations in a JSON patch is 10000"};
+  Json out = object;
+  std::size_t copied = 0;
+  try {
+    for (const auto& operation : patch) {
+      if (text_at(operation, {"op"}) == "copy")
+        copied += dump(out.at(Json::json_pointer(text_at(operation, {"from"})))).size();
+      if (copied > kMaxCopied) return unpatchable("the copies in it are too large");
+      out.patch_inplace(Json::array({operation}));
+    }
+  } catch (const Json::exception& error) {  // the library has no other way to say it
+    return unpatchable(error.what());
+  }
+  if (!within_depth(out)) return unpatchable("it nests too deeply");
+  return out;
+}
+
+Outcome<Json> merge_patched(const Json& object, const Json& patch) {
+  if (!patch.is_object()) return bad_request("a merge patch is an object");
+  Json out = object;
+  out.merge_patch(patch);
+  return out;
+}
+
+Outcome<Json> strategic_patched(const Json& object, const Json& patch, const Shape& shape) {
+  if (!patch.is_object()) return bad_request("a strategic merge patch is an object");
+  return patch_object(object, patch, shape);
+}
+
+}  // namespace kindlb::apiserver

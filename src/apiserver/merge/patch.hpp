@@ -1,0 +1,19 @@
+#pragma once
+// The three kinds of patches that are not server-side apply. Pure; a patch that makes no sense is
+// refused, never thrown.
+
+#include "apiserver/json.hpp"
+#include "apiserver/refusal.hpp"
+#include "apiserver/schema/schema.hpp"
+
+namespace kindlb::apiserver {
+
+/// RFC 6902. `what` names the object in a refusal.
+Outcome<Json> json_patched(const Json& object, const Json& patch);
+/// RFC 7386.
+Outcome<Json> merge_patched(const Json& object, const Json& patch);
+/// Lists merge by their shape's key; $patch, $retainKeys, $setElementOrder and
+/// $deleteFromPrimitiveList are honoured.
+Outcome<Json> strategic_patched(const Json& object, const Json& patch, const Shape& shape);
+
+}  // namespace kindlb::apiserver

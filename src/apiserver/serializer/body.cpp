@@ -1,0 +1,61 @@
+#include "apiserver/serializer/body.hpp"
+
+#include "apiserver/serializer/protobuf.hpp"
+#include "kindlb/yaml/node.hpp"
+
+#include <variant>
+
+namespace kindlb::apiserver {
+
+namespace {
+Json from_yaml(const yaml::Node& node) {
+  switch (node.kind) {
+    case yaml::Kind::Null:
+      return nullptr;
+    case yaml::Kind::Scalar:
+      return std::visit([](const auto& value) { return Json(value); }, yaml::resolve(node));
+    case yaml::Kind::List: {
+      Json out = Json::array();
+      for (const auto& item : node.items) out.push_back(from_yaml(item));
+      return out;
+    }
+    case yaml::Kind::Map: {
+      Json out = Json::object();
+      for (std::size_t i = 0; i < node.keys.size(); ++i)
+        out[node.keys[i].text] = from_yaml(node.items[i]);
+      return out;
+    }
+  }
+  return nullptr;
+}
+
+Refusal not_readable(const std::string& why) {
+  return bad_request("the object provided is unrecognized (must be of type JSON or YAML): " + why);
+}
+
+Refusal unknown_format() {
+  return {.code = 415,
+          .reason = "UnsupportedMediaType",
+          .message =
+              "the body of the request was in an unknown format - accepted media types "
+              "include: application/json, application/yaml"};
+}
+}  // namespace
+
+Outcome<Json> read_body(const std::string& body, const std::string& content_type,
+                        const std::string& kind) {
+  if (content_type.find("protobuf") != std::string::npos) {
+    if (auto message = from_protobuf(body, kind)) return std::move(*message);
+    return unknown_format();
+  }
+  if (content_type.find("cbor") != std::string::npos) return unknown_format();
+  auto json = parse_bounded(body);
+  if (!json.is_discarded()) return json;
+  if (content_type.find("yaml") == std::string::npos) return not_readable("couldn't parse JSON");
+  const auto documents = yaml::parse(body, "body");
+  if (!documents.ok()) return not_readable(documents.error().text());
+  if (documents->size() != 1) return not_readable("one document is needed");
+  return from_yaml(documents->front());
+}
+
+}  // namespace kindlb::apiserver

@@ -1,0 +1,20 @@
+#pragma once
+// Objects as the rows and columns that `kubectl get` prints.
+
+#include "apiserver/json.hpp"
+#include "apiserver/schema/resources.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace kindlb::apiserver {
+
+/// `resource_version` of the list; empty for a single object.
+Json to_table(const Resource& resource, std::span<const Json> objects,
+              const std::string& resource_version);
+
+/// "5s", "2m10s", "3d4h": as kubectl tells ages.
+std::string human_duration(std::int64_t seconds);
+
+}  // namespace kindlb::apiserver

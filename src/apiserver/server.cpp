@@ -1,0 +1,298 @@
+#include "kindlb/apiserver/server.hpp"
+
+#include "apiserver/service/endpoint_keeper.hpp"
+#include "apiserver/storage/state_file.hpp"
+#include "apiserver/verbs/handler.hpp"
+#include "kindlb/http_server/listener.hpp"
+#include "kindlb/http_server/tls_transport.hpp"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <fmt/format.h>
+#include <httplib.h>
+
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <thread>
+
+namespace kindlb::apiserver {
+
+namespace {
+using namespace std::chrono_literals;
+using core::Error;
+using core::ErrorKind;
+
+/// Not "application/json" alone: the library would compress that, and hold a watch's lines back
+/// until its buffer is full.
+constexpr const char* kJson = "application/json; charset=utf-8";
+
+Call call_of(const httplib::Request& request) {
+  Call call;
+  call.method = request.method;
+  call.path = request.target;  // see http_server::Front
+  for (const auto& [name, value] : request.params) call.query[name] = value;
+  call.content_type = request.get_header_value("Content-Type");
+  call.accept = request.get_header_value("Accept");
+  call.user_agent = request.get_header_value("User-Agent");
+  call.body = request.body;
+  return call;
+}
+
+bool has_body(const httplib::Request& request) {
+  return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
+}
+
+Refusal refusal_for(int code) {
+  if (code == 413)
+    return {.code = 413,
+            .reason = "RequestEntityTooLarge",
+            .message = "Request entity too large: limit is 3145728"};
+  if (code == 408)
+    return {.code = 408, .reason = "Timeout", .message = "the request did not come in time"};
+  if (code == 431)
+    return {.code = 431,
+            .reason = "RequestHeaderFieldsTooLarge",
+            .message = "the request's header is too long"};
+  if (code == 429) return too_many("too many requests are under way, please try again later", 1);
+  if (code == 414) return {.code = 414, .reason = "BadRequest", .message = "the URI is too long"};
+  if (code == 404) return no_such_path();
+  auto refusal = bad_request("the request is malformed");
+  refusal.code = code;
+  return refusal;
+}
+
+std::string status_text(int code) {
+  return dump(to_status(refusal_for(code))) + "\n";
+}
+
+/// Half of the files this process may open: the rest is for those whose requests are answered, and
+/// for everything else it does.
+std::size_t most_connections(std::size_t wanted) {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return std::min<std::size_t>(wanted, 512);
+  return std::min(wanted, static_cast<std::size_t>(files.rlim_cur) / 2);
+}
+
+http_server::Front::Options front_options(const ServerOptions& options,
+                                          std::shared_ptr<http_server::TlsContext> tls) {
+  http_server::Front::Options out;
+  out.limits.request.body = options.max_body;
+  out.limits.guests = most_connections(options.max_connections);
+  out.limits.header = options.header_timeout;
+  out.limits.whole = 3 * options.header_timeout;
+  out.threads = options.max_requests;
+  out.make_wire = [tls = std::move(tls)](int socket) { return tls->make_wire(socket); };
+  out.refusal = status_text;
+  return out;
+}
+
+class HttpServer final : public Server {
+ public:
+  HttpServer(const ServerOptions& options, const Api::Options& api,
+             const std::shared_ptr<http_server::TlsContext>& tls)
+      : options_(options),
+        certificate_(tls->certificate()),
+        api_(api),
+        handler_(api_, faults_),
+        http_(front_options(options, tls)) {}
+  ~HttpServer() override { stop(); }
+
+  core::Result<void> start();
+  int port() const override { return port_; }
+  std::string url() const override {
+    const bool v6 = options_.host.find(':') != std::string::npos;
+    return fmt::format("http://{}:{}", v6 ? "[" + options_.host + "]" : options_.host, port_);
+  }
+  std::string kubeconfig() const override;
+  void stop() override;
+
+ private:
+  void configure();
+  void answer(const httplib::Request& request, httplib::Response& response);
+  void stream(WatchPlan plan, httplib::Response& response);
+  void keep_saving(const std::stop_token& stop);
+
+  const ServerOptions options_;
+  const std::string certificate_;
+  Api api_;
+  Faults faults_;
+  Handler handler_;
+  std::stop_source stopping_;
+  std::atomic<std::size_t> watches_{0};
+  http_server::Front http_;
+  int port_ = 0;
+  std::jthread listener_;
+  std::jthread saver_;
+  std::jthread endpoint_keeper_;
+};
+
+core::Result<void> HttpServer::start() {
+  if (!options_.state_file.empty()) {
+    const auto loaded = load_state(api_, options_.state_file);
+    if (!loaded.ok()) return loaded.error();
+  }
+  configure();
+  const bool bound = options_.port != 0 ? http_.bind_to_port(options_.host, options_.port)
+                                        : (port_ = http_.bind_to_any_port(options_.host)) > 0;
+  if (!bound)
+    return Error{ErrorKind::Unavailable,
+                 fmt::format("listen on {}:{}", options_.host, options_.port),
+                 "the address is taken or not of this machine; choose another with --listen"};
+  if (options_.port != 0) port_ = options_.port;
+  http_.welcome_many();
+  listener_ = std::jthread([this] { http_.listen_after_bind(); });
+  while (!http_.is_running()) std::this_thread::yield();
+  if (!options_.state_file.empty())
+    saver_ = std::jthread([this](const std::stop_token& stop) { keep_saving(stop); });
+  if (options_.endpoint_slices)
+    endpoint_keeper_ =
+        std::jthread([this](const std::stop_token& stop) { EndpointKeeper(api_).run(stop); });
+  return {};
+}
+
+void HttpServer::configure() {
+  http_.set_payload_max_length(options_.max_body);
+  // The library's default would let two servers share the port, and each get half of the requests.
+  http_.set_socket_options([](int socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
+  const auto handler = [this](const httplib::Request& request, httplib::Response& response) {
+    answer(request, response);
+  };
+  // A DELETE without a body would be read until its connection ends, so it must not come that far.
+  http_.set_pre_routing_handler(
+      [handler](const httplib::Request& request, httplib::Response& response) {
+        if (has_body(request)) return httplib::Server::HandlerResponse::Unhandled;
+        handler(request, response);
+        return httplib::Server::HandlerResponse::Handled;
+      });
+  http_.Get(".*", handler);
+  http_.Post(".*", handler);
+  http_.Put(".*", handler);
+  http_.Patch(".*", handler);
+  http_.Delete(".*", handler);
+  http_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+    if (!response.body.empty()) return;  // ours; the others come from reading the request
+    http_server::Front::hang_up_after_this();
+    response.set_header("Connection", "close");
+    response.set_content(status_text(response.status), kJson);
+  });
+  http_.set_exception_handler(
+      [](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+        response.status = 500;
+        response.set_content(dump(to_status(internal("the request was not understood"))), kJson);
+      });
+}
+
+void HttpServer::answer(const httplib::Request& request, httplib::Response& response) {
+  auto made = handler_.handle(call_of(request));
+  // Bounded by the fault's own limit, and cut short by a stop.
+  for (const auto until = std::chrono::steady_clock::now() + made.delay;
+       std::chrono::steady_clock::now() < until && !stopping_.stop_requested();)
+    std::this_thread::sleep_for(10ms);
+  if (made.watch) {
+    stream(std::move(*made.watch), response);
+    return;
+  }
+  response.status = made.code;
+  for (const auto& [name, value] : made.headers) response.set_header(name, value);
+  response.set_content(made.body,
+                       made.content_type == "application/json" ? kJson : made.content_type.c_str());
+}
+
+void HttpServer::stream(WatchPlan plan, httplib::Response& response) {
+  if (watches_.fetch_add(1) >= options_.max_watches) {
+    --watches_;
+    const auto refusal = too_many("too many watches", 1);
+    response.status = refusal.code;
+    response.set_header("Retry-After", "1");
+    response.set_content(dump(to_status(refusal)) + "\n", kJson);
+    return;
+  }
+  const auto lines = std::make_shared<WatchStream>(api_.store(), faults_, std::move(plan));
+  response.status = 200;
+  response.set_chunked_content_provider(
+      kJson,
+      [lines, stop = stopping_.get_token()](std::size_t, httplib::DataSink& sink) {
+        const auto text = lines->next(stop);
+        if (!text) {
+          sink.done();
+          return true;
+        }
+        return text->empty() ? sink.is_writable() : sink.write(text->data(), text->size());
+      },
+      [this](bool) { --watches_; });
+}
+
+void HttpServer::keep_saving(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  Revision saved = 0;
+  bool last = false;
+  while (!std::exchange(last, stop.stop_requested())) {
+    if (!last) never.wait_for(lock, stop, options_.save_every, [] { return false; });
+    const auto now = api_.store().revision();
+    if (now != saved && save_state(api_.store(), options_.state_file).ok()) saved = now;
+  }
+}
+
+std::string HttpServer::kubeconfig() const {
+  // Over TLS kubectl asks people for a password unless it has something to show. Nobody looks at
+  // it.
+  constexpr const char* kSomebody = "{token: anybody}";
+  const auto server = options_.tls
+                          ? fmt::format("server: https{}\n    certificate-authority-data: {}",
+                                        url().substr(4), certificate_)
+                          : "server: " + url();
+  return fmt::format(
+      "apiVersion: v1\nkind: Config\ncurrent-context: kindlb-sandbox\n"
+      "clusters:\n- name: kindlb-sandbox\n  cluster:\n    {}\n"
+      "contexts:\n- name: kindlb-sandbox\n  context:\n    cluster: kindlb-sandbox\n"
+      "    user: kindlb-sandbox\n"
+      "users:\n- name: kindlb-sandbox\n  user: {}\n",
+      server, options_.tls ? kSomebody : "{}");
+}
+
+void HttpServer::stop() {
+  stopping_.request_stop();
+  api_.store().wake();
+  http_.stop();
+  listener_ = {};
+  http_.close_all();
+  endpoint_keeper_ = {};
+  saver_ = {};  // last: it saves once more
+}
+}  // namespace
+
+core::Result<std::unique_ptr<Server>> start_server(const ServerOptions& options) {
+  Api::Options api;
+  api.gates = options.gates;
+  api.window = options.history;
+  api.service_ranges = options.service_ranges;
+  if (api.service_ranges.empty()) api.service_ranges = {*core::Cidr::parse("10.96.0.0/16")};
+  const auto tls = http_server::TlsContext::make(options.host);
+  if (!tls.ok()) return tls.error();
+  auto server = std::make_unique<HttpServer>(options, api, *tls);
+  const auto started = server->start();
+  if (!started.ok()) return started.error();
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+std::optional<std::pair<std::string, int>> parse_listen(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return std::nullopt;
+  auto host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  int port = -1;
+  const auto* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, port);
+  if (error != std::errc() || rest != end || port < 0 || port > 65535) return std::nullopt;
+  if (!core::IpAddress::parse(host)) return std::nullopt;
+  return std::pair{host, port};
+}
+
+}  // namespace kindlb::apiserver

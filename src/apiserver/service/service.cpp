@@ -1,0 +1,135 @@
+#include "apiserver/service/service.hpp"
+
+#include "apiserver/schema/resources.hpp"
+#include "kindlb/core/ip.hpp"
+
+#include <set>
+
+namespace kindlb::apiserver {
+
+namespace {
+Refusal refuse(const Json& service, FieldFaults faults) {
+  return invalid(services(), text_at(service, {"metadata", "name"}), faults.take());
+}
+
+std::set<int> node_ports_of(const Json& service) {
+  std::set<int> out;
+  for (const auto& port : list_at(service, {"spec", "ports"}))
+    if (const auto number = number_at(port, {"nodePort"}); number != 0)
+      out.insert(static_cast<int>(number));
+  if (const auto number = number_at(service, {"spec", "healthCheckNodePort"}); number != 0)
+    out.insert(static_cast<int>(number));
+  return out;
+}
+
+void drop_disabled_status(Json& service, const Json& old, const FeatureGates& gates) {
+  if (gates.mixed_protocol_lb_service) return;
+  if (!gates.load_balancer_status_improvements && list_at(old, {"status", "conditions"}).empty())
+    erase_at(service, {"status"}, "conditions");
+  for (const auto& ingress : list_at(old, {"status", "loadBalancer", "ingress"}))
+    if (ingress.contains("ports")) return;
+  if (find(service, {"status", "loadBalancer", "ingress"}) == nullptr) return;
+  for (auto& ingress : service["status"]["loadBalancer"]["ingress"]) ingress.erase("ports");
+}
+
+void default_ip_modes(Json& service) {
+  if (list_at(service, {"status", "loadBalancer", "ingress"}).empty()) return;
+  for (auto& ingress : service["status"]["loadBalancer"]["ingress"])
+    if (ingress.contains("ip") && !ingress.contains("ipMode")) ingress["ipMode"] = "VIP";
+}
+}  // namespace
+
+const Json& spec_field(const Json& service, const char* field) {
+  static const Json kNone;
+  const auto* value = find(service, {"spec", field});
+  return value == nullptr ? kNone : *value;
+}
+
+bool is_type(const Json& service, const char* type) {
+  return text_at(service, {"spec", "type"}) == type;
+}
+
+bool is_headless(const Json& service) {
+  const auto ips = texts_at(service, {"spec", "clusterIPs"});
+  return ips.size() == 1 && ips[0] == "None";
+}
+
+bool externally_accessible(const Json& service) {
+  return is_type(service, "LoadBalancer") || is_type(service, "NodePort") ||
+         (is_type(service, "ClusterIP") && !list_at(service, {"spec", "externalIPs"}).empty());
+}
+
+bool needs_cluster_ip(const Json& service) {
+  return !is_type(service, "ExternalName");
+}
+
+bool needs_node_ports(const Json& service) {
+  return is_type(service, "NodePort") || is_type(service, "LoadBalancer");
+}
+
+bool needs_health_check(const Json& service) {
+  return is_type(service, "LoadBalancer") &&
+         text_at(service, {"spec", "externalTrafficPolicy"}) == "Local";
+}
+
+bool allocates_cluster_ip(const Json& service) {
+  return !is_type(service, "LoadBalancer") ||
+         flag_at(service, {"spec", "allocateLoadBalancerClusterIP"}).value_or(true);
+}
+
+bool allocates_health_check_port(const Json& service) {
+  return flag_at(service, {"spec", "allocateLoadBalancerHCNodePort"}).value_or(true);
+}
+
+bool allocates_node_ports(const Json& service) {
+  if (is_type(service, "NodePort")) return true;
+  return is_type(service, "LoadBalancer") &&
+         flag_at(service, {"spec", "allocateLoadBalancerNodePorts"}).value_or(true);
+}
+
+Outcome<Json> prepare_service(Json service, const Json* old, const FeatureGates& gates,
+                              Reservation& reservation) {
+  if (!service.contains("spec")) service["spec"] = Json::object();
+  service["status"] =
+      old == nullptr ? Json{{"loadBalancer", Json::object()}} : map_at(*old, {"status"});
+  drop_disabled_fields(service, old, gates);
+  default_service(service, gates);
+  if (old != nullptr) {
+    drop_type_dependent_fields(service, *old);
+    keep_allocated_values(service, *old);
+  }
+  normalize_cluster_ips(service, old);
+  auto faults = fill_ip_families(service, old, reservation);
+  if (!faults.empty()) return refuse(service, std::move(faults));
+  if (auto refusal = allocate_service(service, old, reservation)) return *refusal;
+  faults = validate_service(service, old, gates);
+  if (!faults.empty()) return refuse(service, std::move(faults));
+  if (is_type(service, "ExternalName")) service["spec"].erase("internalTrafficPolicy");
+  return service;
+}
+
+Outcome<Json> prepare_service_status(Json service, const Json& old, const FeatureGates& gates) {
+  if (is_type(service, "LoadBalancer")) default_ip_modes(service);
+  service["spec"] = map_at(old, {"spec"});
+  if (!service.contains("status")) service["status"] = Json::object();
+  if (!service["status"].contains("loadBalancer"))
+    service["status"]["loadBalancer"] = Json::object();
+  drop_disabled_status(service, old, gates);
+  auto faults = validate_service_status(service);
+  if (!faults.empty()) return refuse(service, std::move(faults));
+  return service;
+}
+
+void release_service(const Json& service, Reservation& reservation) {
+  for (const int port : node_ports_of(service)) reservation.release_port(port);
+  for (const auto& text : texts_at(service, {"spec", "clusterIPs"}))
+    if (const auto address = core::IpAddress::parse(text)) reservation.release_ip(*address);
+}
+
+void reserve_service(const Json& service, Reservation& reservation) {
+  for (const int port : node_ports_of(service)) reservation.take_port(port);
+  for (const auto& text : texts_at(service, {"spec", "clusterIPs"}))
+    if (const auto address = core::IpAddress::parse(text)) reservation.take_ip(*address);
+}
+
+}  // namespace kindlb::apiserver

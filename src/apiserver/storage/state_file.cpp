@@ -1,0 +1,73 @@
+#include "apiserver/storage/state_file.hpp"
+
+#include "apiserver/schema/decode.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace kindlb::apiserver {
+
+namespace {
+using core::Error;
+using core::ErrorKind;
+
+constexpr const char* kFormat = "kindlb-sandbox/1";
+
+Error broken(const std::string& path, std::string why) {
+  return {ErrorKind::Invalid, "read the state in " + path,
+          std::move(why) + "; remove the file to begin anew"};
+}
+
+const Resource* resource_of(const Json& object) {
+  const auto version = text_at(object, {"apiVersion"});
+  const auto kind = text_at(object, {"kind"});
+  for (const auto& resource : resources())
+    if (resource.kind == kind && resource.api_version() == version) return &resource;
+  return nullptr;
+}
+}  // namespace
+
+core::Result<void> save_state(const Store& store, const std::string& path) {
+  const auto temporary = path + ".tmp";
+  const auto all = store.snapshot();
+  {
+    std::ofstream out(temporary);
+    out << "{\"format\":\"" << kFormat << "\",\"revision\":" << all.revision << ",\"objects\":[";
+    const char* separator = "\n";
+    for (const auto& [resource, object] : all.objects) {
+      out << separator << object->text;
+      separator = ",\n";
+    }
+    out << "\n]}\n";
+    if (!out.flush())
+      return Error{ErrorKind::Unavailable, "write the state to " + temporary, "cannot write"};
+  }
+  std::error_code failure;
+  std::filesystem::rename(temporary, path, failure);
+  if (failure)
+    return Error{ErrorKind::Unavailable, "write the state to " + path, failure.message()};
+  return {};
+}
+
+core::Result<void> load_state(Api& api, const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return {};
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto json = parse_bounded(text);
+  if (text_at(json, {"format"}) != kFormat) return broken(path, "not a file of this version");
+  std::vector<std::pair<const Resource*, Json>> objects;
+  for (const auto& object : list_at(json, {"objects"})) {
+    const auto* resource = resource_of(object);
+    if (resource == nullptr || text_at(object, {"metadata", "name"}).empty())
+      return broken(path, "an object of an unknown kind");
+    auto checked = decode(object, resource->kind);
+    if (!checked) return broken(path, checked.refusal().message);
+    objects.emplace_back(resource, std::move(checked->value));
+  }
+  const auto revision = number_at(json, {"revision"});
+  api.restore(objects, revision > 0 ? static_cast<Revision>(revision) : 1);
+  return {};
+}
+
+}  // namespace kindlb::apiserver

@@ -1,0 +1,198 @@
+#include "apiserver/storage/store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace kindlb::apiserver {
+
+namespace {
+using Lock = std::unique_lock<std::recursive_mutex>;
+
+/// What etcd takes.
+constexpr std::size_t kMaxObject = 3U << 19U;
+
+Refusal object_too_large() {
+  return {
+      .code = 413,
+      .reason = "RequestEntityTooLarge",
+      .message = "Request entity too large: limit of an object is " + std::to_string(kMaxObject)};
+}
+
+std::size_t size_of(const Change& change) {
+  return (change.after != nullptr ? change.after : change.last)->text.size();
+}
+
+ObjectPtr make_object(Json value, Revision revision) {
+  value["metadata"]["resourceVersion"] = std::to_string(revision);
+  auto text = dump(value);
+  return std::make_shared<const Object>(Object{std::move(value), std::move(text), revision});
+}
+
+std::size_t index_of(const Resource& resource) {
+  return static_cast<std::size_t>(&resource - resources().data());
+}
+
+bool in_namespace(const ObjectKey& key, const std::string& ns) {
+  return ns.empty() || key.ns == ns;
+}
+
+template <typename Map>
+std::vector<ObjectPtr> values_of(const Map& objects, const std::string& ns) {
+  std::vector<ObjectPtr> out;
+  for (auto it = objects.lower_bound({ns, ""}); it != objects.end(); ++it) {
+    if (!in_namespace(it->first, ns)) break;
+    out.push_back(it->second);
+  }
+  return out;
+}
+}  // namespace
+
+Store::Store(std::size_t window, std::size_t bytes)
+    : window_(window), max_bytes_(bytes), shelves_(resources().size()) {}
+
+Store::Shelf& Store::shelf(const Resource& resource) {
+  return shelves_[index_of(resource)];
+}
+
+const Store::Shelf& Store::shelf(const Resource& resource) const {
+  return shelves_[index_of(resource)];
+}
+
+Revision Store::revision() const {
+  const Lock lock(mutex_);
+  return revision_;
+}
+
+ObjectPtr Store::get(const Resource& resource, const ObjectKey& key) const {
+  const Lock lock(mutex_);
+  const auto& objects = shelf(resource).objects;
+  const auto found = objects.find(key);
+  return found == objects.end() ? nullptr : found->second;
+}
+
+Listing Store::list(const Resource& resource, const std::string& ns) const {
+  const Lock lock(mutex_);
+  return {revision_, values_of(shelf(resource).objects, ns)};
+}
+
+std::optional<Listing> Store::list_at(const Resource& resource, const std::string& ns,
+                                      Revision revision) const {
+  const Lock lock(mutex_);
+  const auto& from = shelf(resource);
+  if (revision < from.forgotten || revision > revision_) return std::nullopt;
+  auto objects = from.objects;
+  // Undone from the newest on, what is left is the state of that time.
+  for (auto change = from.history.rbegin(); change != from.history.rend(); ++change) {
+    if (change->revision <= revision) break;
+    if (change->before == nullptr)
+      objects.erase(change->key);
+    else
+      objects[change->key] = change->before;
+  }
+  return Listing{revision, values_of(objects, ns)};
+}
+
+Outcome<ObjectPtr> Store::write(const Resource& resource, const ObjectKey& key,
+                                const Editor& editor) {
+  const Lock lock(mutex_);
+  const auto current = get(resource, key);
+  auto edit = editor(current);
+  if (!edit) return edit.refusal();
+  return commit(resource, key, current, *edit);
+}
+
+void Store::transact(const std::function<void()>& body) {
+  const Lock lock(mutex_);
+  body();
+}
+
+Outcome<ObjectPtr> Store::commit(const Resource& resource, const ObjectKey& key,
+                                 const ObjectPtr& current, Edit& edit) {
+  if (edit.kind == Edit::Kind::Keep) return current;
+  auto& on = shelf(resource);
+  const auto revision = revision_ + 1;
+  ObjectPtr result;
+  if (edit.kind == Edit::Kind::Put) {
+    result = make_object(std::move(edit.value), revision);
+    if (result->text.size() > kMaxObject) return object_too_large();
+    on.objects[key] = result;
+    remember(on, {revision, key, current, result, nullptr});
+  } else {
+    const auto last = make_object(current->value, revision);
+    on.objects.erase(key);
+    remember(on, {revision, key, current, nullptr, last});
+    result = edit.value.is_null() ? last : make_object(std::move(edit.value), revision);
+  }
+  if (edit.committed) edit.committed();
+  changed_.notify_all();
+  return result;
+}
+
+void Store::remember(Shelf& shelf, Change change) {
+  revision_ = change.revision;
+  shelf.bytes += size_of(change);
+  shelf.history.push_back(std::move(change));
+  while (shelf.history.size() > window_ || shelf.bytes > max_bytes_) {
+    shelf.forgotten = shelf.history.front().revision;
+    shelf.bytes -= size_of(shelf.history.front());
+    shelf.history.pop_front();
+  }
+}
+
+Store::Changes Store::wait(const Resource& resource, Revision after,
+                           std::chrono::steady_clock::time_point deadline,
+                           std::size_t limit) const {
+  Lock lock(mutex_);
+  const auto& on = shelf(resource);
+  const auto gone = [&] { return after < on.forgotten || after > revision_; };
+  const auto news = [&] { return !on.history.empty() && on.history.back().revision > after; };
+  changed_.wait_until(lock, deadline,
+                      [&, wakes = wakes_] { return gone() || news() || wakes_ != wakes; });
+  if (gone()) return {{}, after, true};
+  const auto first =
+      std::upper_bound(on.history.begin(), on.history.end(), after,
+                       [](Revision wanted, const Change& c) { return wanted < c.revision; });
+  const auto there = static_cast<std::size_t>(on.history.end() - first);
+  if (there <= limit) return {{first, on.history.end()}, revision_, false};
+  const auto last = first + static_cast<std::ptrdiff_t>(limit);
+  return {{first, last}, std::prev(last)->revision, false};
+}
+
+void Store::wait_for_any(Revision after, std::chrono::steady_clock::time_point deadline) const {
+  Lock lock(mutex_);
+  changed_.wait_until(lock, deadline,
+                      [&, wakes = wakes_] { return revision_ > after || wakes_ != wakes; });
+}
+
+void Store::wake() {
+  const Lock lock(mutex_);
+  ++wakes_;
+  changed_.notify_all();
+}
+
+Store::Snapshot Store::snapshot() const {
+  const Lock lock(mutex_);
+  Snapshot out{revision_, {}};
+  for (const auto& resource : resources())
+    for (const auto& [key, object] : shelf(resource).objects)
+      out.objects.emplace_back(&resource, object);
+  return out;
+}
+
+void Store::restore(const std::vector<std::pair<const Resource*, Json>>& objects,
+                    Revision revision) {
+  const Lock lock(mutex_);
+  revision_ = std::max(revision, revision_);
+  for (auto& each : shelves_)
+    each = {.objects = {}, .history = {}, .bytes = 0, .forgotten = revision_};
+  for (const auto& [resource, value] : objects) {
+    const auto version = text_at(value, {"metadata", "resourceVersion"});
+    const auto own = std::strtoull(version.c_str(), nullptr, 10);
+    const ObjectKey key{text_at(value, {"metadata", "namespace"}),
+                        text_at(value, {"metadata", "name"})};
+    shelf(*resource).objects[key] = make_object(value, std::min<Revision>(own, revision_));
+  }
+  changed_.notify_all();
+}
+
+}  // namespace kindlb::apiserver

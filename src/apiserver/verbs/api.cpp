@@ -1,0 +1,319 @@
+#include "apiserver/verbs/api.hpp"
+
+#include "apiserver/identity.hpp"
+#include "apiserver/merge/managed_fields.hpp"
+#include "apiserver/merge/patch.hpp"
+#include "apiserver/schema/decode.hpp"
+#include "apiserver/schema/validation.hpp"
+#include "apiserver/service/service.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace kindlb::apiserver {
+
+namespace {
+Writer writer_of(const WriteOptions& options) {
+  return {options.manager, options.subresource, now_text()};
+}
+
+/// What other kinds than Services make of their two halves.
+void settle_halves(Json& object, const Json* current, const Resource& resource,
+                   const WriteOptions& options) {
+  if (!resource.has_status) return;
+  const auto keep = [&](const char* half) {
+    if (const auto* value = find(*current, {half}))
+      object[half] = *value;
+    else
+      object.erase(half);
+  };
+  if (current != nullptr) {
+    keep(options.subresource == "status" ? "spec" : "status");
+  } else if (&resource == &namespaces()) {
+    object["spec"]["finalizers"] = Json::array({"kubernetes"});
+    object["status"] = {{"phase", "Active"}};
+  } else if (&resource == &pods()) {
+    object["status"] = {{"phase", "Pending"}};
+  }
+}
+
+bool is_terminating(const Json& object) {
+  return find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+}
+
+/// Kinds for which the real server takes an update of what is not there for a creation.
+bool may_begin_by_update(const Resource& resource) {
+  return &resource == &services() || resource.plural == "leases" || resource.plural == "events";
+}
+
+void default_slice(Json& slice) {
+  if (slice.contains("endpoints"))
+    for (auto& endpoint : slice["endpoints"])
+      if (!endpoint.contains("conditions")) endpoint["conditions"] = Json::object();
+  if (slice.contains("ports"))
+    for (auto& port : slice["ports"])
+      if (!port.contains("protocol")) port["protocol"] = "TCP";
+}
+
+bool is_held(const Json& object) {
+  return !list_at(object, {"metadata", "finalizers"}).empty();
+}
+}  // namespace
+
+Outcome<ObjectPtr> Api::get(const Resource& resource, const ObjectKey& key) const {
+  auto object = store_.get(resource, key);
+  if (object == nullptr) return not_found(resource, key.name);
+  return object;
+}
+
+Outcome<Json> Api::decoded(const Resource& resource, const Json& sent, const WriteOptions& options,
+                           std::vector<std::string>& warnings) const {
+  if (!sent.is_object()) return bad_request("the body of the request was not an object");
+  const auto kind = text_at(sent, {"kind"});
+  const auto version = text_at(sent, {"apiVersion"});
+  if ((!kind.empty() && kind != resource.kind) ||
+      (!version.empty() && version != resource.api_version()))
+    return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: this is {}",
+                                   kind, version, resource.kind, resource.api_version()));
+  auto out = decode(sent, resource.kind);
+  if (!out) {
+    const auto& why = out.refusal().message;
+    return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}",
+                                   resource.kind, resource.version, resource.kind, why));
+  }
+  std::string unknown;
+  for (const auto& field : out->unknown) {
+    unknown += fmt::format("{}unknown field \"{}\"", unknown.empty() ? "" : ", ", field);
+    warnings.push_back(fmt::format("unknown field \"{}\"", field));
+  }
+  if (options.strict && !unknown.empty())
+    return bad_request(
+        fmt::format("{} in version \"{}\" cannot be handled as a {}: strict "
+                    "decoding error: {}",
+                    resource.kind, resource.version, resource.kind, unknown));
+  if (!out->value.contains("metadata")) out->value["metadata"] = Json::object();
+  return std::move(out->value);
+}
+
+std::optional<Refusal> Api::check_namespace(const Resource& resource, const std::string& ns) const {
+  if (!resource.namespaced) return std::nullopt;
+  const auto found = store_.get(namespaces(), {"", ns});
+  if (found == nullptr) return not_found(namespaces(), ns);
+  if (!is_terminating(found->value)) return std::nullopt;
+  return forbidden(resource, "",
+                   fmt::format("unable to create new content in namespace {} because it is being "
+                               "terminated",
+                               ns));
+}
+
+/// Whoever writes owns what they wrote and the defaults, but not what is allocated: so the book is
+/// kept before that happens.
+void Api::book(const Resource& resource, const Json* before, Json& object,
+               const WriteOptions& options) const {
+  if (&resource == &services() && options.subresource.empty()) {
+    if (!object.contains("spec")) object["spec"] = Json::object();
+    drop_disabled_fields(object, before, gates_);
+    default_service(object, gates_);
+  }
+  if (&resource == &endpoint_slices()) default_slice(object);
+  record_update(before, object, resource, writer_of(options));
+}
+
+Outcome<Edit> Api::created(const Resource& resource, const std::string& ns, Json object,
+                           const WriteOptions& options, bool by_apply) {
+  if (auto refusal = check_namespace(resource, ns)) return *refusal;
+  const auto given = text_at(object, {"metadata", "namespace"});
+  if (!given.empty() && given != ns)
+    return bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  begin_metadata(object, resource, ns);
+  if (auto refusal = check_metadata(object, resource)) return *refusal;
+  if (&resource == &namespaces())
+    object["metadata"]["labels"]["kubernetes.io/metadata.name"] = key_of(object).name;
+  if (!by_apply) book(resource, nullptr, object, options);
+  const auto reservation = std::make_shared<Reservation>(pools_);
+  if (&resource == &services()) {
+    auto prepared = prepare_service(std::move(object), nullptr, gates_, *reservation);
+    if (!prepared) return prepared.refusal();
+    object = std::move(*prepared);
+  } else {
+    settle_halves(object, nullptr, resource, options);
+  }
+  return Edit{Edit::Kind::Put, std::move(object), [reservation] { reservation->commit(); }};
+}
+
+Outcome<Edit> Api::updated(const Resource& resource, const Object& current, Json object,
+                           const WriteOptions& options, bool by_apply) {
+  if (auto refusal = keep_metadata(object, current.value, resource)) return *refusal;
+  if (auto refusal = check_metadata(object, resource)) return *refusal;
+  if (!by_apply) book(resource, &current.value, object, options);
+  const auto reservation = std::make_shared<Reservation>(pools_);
+  if (&resource == &services()) {
+    auto prepared = options.subresource == "status"
+                        ? prepare_service_status(std::move(object), current.value, gates_)
+                        : prepare_service(std::move(object), &current.value, gates_, *reservation);
+    if (!prepared) return prepared.refusal();
+    object = std::move(*prepared);
+  } else {
+    settle_halves(object, &current.value, resource, options);
+  }
+  if (is_terminating(object) && !is_held(object) && &resource != &namespaces()) {
+    auto edit = removal(resource, current.value);
+    edit.value = std::move(object);
+    return edit;
+  }
+  if (same_content(current.value, object)) return Edit{};
+  return Edit{Edit::Kind::Put, std::move(object), [reservation] { reservation->commit(); }};
+}
+
+Edit Api::removal(const Resource& resource, const Json& object) {
+  const auto reservation = std::make_shared<Reservation>(pools_);
+  if (&resource == &services()) release_service(object, *reservation);
+  const auto ns = key_of(object).ns;
+  return Edit{Edit::Kind::Remove, {}, [this, reservation, ns] {
+                reservation->commit();
+                end_namespace_if_empty(ns);
+              }};
+}
+
+Outcome<Written> Api::write(const Resource& resource, const ObjectKey& key,
+                            const WriteOptions& options, const Store::Editor& editor, Written out) {
+  ObjectPtr imagined;
+  const auto result = store_.write(resource, key, [&](const ObjectPtr& current) -> Outcome<Edit> {
+    auto edit = editor(current);
+    if (!edit || !options.dry_run) return edit;
+    // Everything was checked as if; nothing is kept.
+    if (edit->kind == Edit::Kind::Put)
+      imagined =
+          std::make_shared<const Object>(Object{edit->value, dump(edit->value), store_.revision()});
+    return Edit{};
+  });
+  if (!result) return result.refusal();
+  out.object = imagined != nullptr ? imagined : *result;
+  return out;
+}
+
+Outcome<Written> Api::create(const Resource& resource, const std::string& ns, const Json& sent,
+                             const WriteOptions& options) {
+  Written out{nullptr, true, {}};
+  auto object = decoded(resource, sent, options, out.warnings);
+  if (!object) return object.refusal();
+  auto& meta = (*object)["metadata"];
+  if (text_at(meta, {"name"}).empty() && !text_at(meta, {"generateName"}).empty())
+    meta["name"] = text_at(meta, {"generateName"}) + name_suffix();
+  const ObjectKey key{resource.namespaced ? ns : "", text_at(meta, {"name"})};
+  return write(
+      resource, key, options,
+      [&](const ObjectPtr& current) -> Outcome<Edit> {
+        // What is wrong with an object is told before that there is one of its name.
+        auto edit = created(resource, ns, *object, options, false);
+        if (edit && current != nullptr) return already_exists(resource, key.name);
+        return edit;
+      },
+      out);
+}
+
+Outcome<Written> Api::update(const Resource& resource, const ObjectKey& key, const Json& sent,
+                             const WriteOptions& options) {
+  Written out;
+  auto object = decoded(resource, sent, options, out.warnings);
+  if (!object) return object.refusal();
+  const auto name = text_at(*object, {"metadata", "name"});
+  if (name != key.name)
+    return bad_request(fmt::format(
+        "the name of the object ({}) does not match the name on the URL ({})", name, key.name));
+  bool created_now = false;
+  auto result = write(
+      resource, key, options,
+      [&](const ObjectPtr& current) -> Outcome<Edit> {
+        if (current != nullptr) return updated(resource, *current, *object, options, false);
+        if (!may_begin_by_update(resource) || !options.subresource.empty())
+          return not_found(resource, key.name);
+        created_now = true;
+        return created(resource, key.ns, *object, options, false);
+      },
+      out);
+  if (result) result->created = created_now;
+  return result;
+}
+
+Outcome<Written> Api::patch(const Resource& resource, const ObjectKey& key, PatchType type,
+                            const Json& patch, const WriteOptions& options) {
+  Written out;
+  const auto result = write(resource, key, options,
+                            [&](const ObjectPtr& current) {
+                              return patched(resource, current, key, type, patch, options, out);
+                            },
+                            {});
+  if (!result) return result.refusal();
+  out.object = result->object;
+  return out;
+}
+
+Outcome<Edit> Api::patched(const Resource& resource, const ObjectPtr& current, const ObjectKey& key,
+                           PatchType type, const Json& patch, const WriteOptions& options,
+                           Written& out) {
+  if (type == PatchType::Apply) return applied(resource, current, key, patch, options, out);
+  if (current == nullptr) return not_found(resource, key.name);
+  auto result = type == PatchType::JsonPatch ? json_patched(current->value, patch)
+                : type == PatchType::MergePatch
+                    ? merge_patched(current->value, patch)
+                    : strategic_patched(current->value, patch, Schema::get().root(resource.kind));
+  if (!result) {
+    auto refusal = result.refusal();
+    if (refusal.reason == "Invalid") refusal.name = key.name;
+    return refusal;
+  }
+  auto object = decoded(resource, *result, options, out.warnings);
+  if (!object) {
+    if (type == PatchType::Strategic || options.strict) return object.refusal();
+    FieldFaults faults;
+    faults.invalid("patch", dump(*result), object.refusal().message);
+    return Refusal{.code = 422,
+                   .reason = "Invalid",
+                   .message = " \"\" is invalid: patch: " + object.refusal().message,
+                   .causes = faults.take()};
+  }
+  return updated(resource, *current, std::move(*object), options, false);
+}
+
+Outcome<Edit> Api::applied(const Resource& resource, const ObjectPtr& current, const ObjectKey& key,
+                           const Json& sent, const WriteOptions& options, Written& out) {
+  if (options.manager.empty())
+    return bad_request(
+        "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for "
+        "apply patch");
+  if (!list_at(sent, {"metadata", "managedFields"}).empty())
+    return bad_request("metadata.managedFields must be nil");
+  auto config = decoded(resource, sent, options, out.warnings);
+  if (!config) return config.refusal();
+  const auto name = text_at(*config, {"metadata", "name"});
+  if (!name.empty() && name != key.name)
+    return bad_request(fmt::format(
+        "the name of the object ({}) does not match the name on the URL ({})", name, key.name));
+  if (current == nullptr) {
+    if (!options.subresource.empty()) return not_found(resource, key.name);
+    const auto uid = text_at(*config, {"metadata", "uid"});
+    if (!uid.empty())
+      return conflict(resource, key.name,
+                      fmt::format("uid mismatch: the provided object specified uid {}, and no "
+                                  "existing object was found",
+                                  uid));
+    out.created = true;
+  }
+  const Json live = current != nullptr ? current->value : Json{{"metadata", {{"name", key.name}}}};
+  if (current != nullptr && config->contains("metadata")) {
+    const auto version = text_at(*config, {"metadata", "resourceVersion"});
+    if (!version.empty() && version != text_at(live, {"metadata", "resourceVersion"}))
+      return conflict(resource, key.name,
+                      "the object has been modified; please apply your changes to the latest "
+                      "version and try again");
+  }
+  auto merged = apply_config(live, *config, resource, writer_of(options), options.force);
+  if (!merged) return merged.refusal();
+  if (current == nullptr) return created(resource, key.ns, std::move(*merged), options, true);
+  return updated(resource, *current, std::move(*merged), options, true);
+}
+
+}  // namespace kindlb::apiserver

@@ -1,0 +1,122 @@
+// How objects begin and end: the namespaces of every cluster, deletion, finalizers, files of state.
+
+#include "apiserver/identity.hpp"
+#include "apiserver/service/service.hpp"
+#include "apiserver/verbs/api.hpp"
+
+#include <fmt/format.h>
+
+namespace kindlb::apiserver {
+
+namespace {
+Pools pools_of(const std::vector<core::Cidr>& ranges) {
+  Pools pools;
+  for (const auto& range : ranges) pools.ips.emplace_back(range);
+  KINDLB_ASSERT(!pools.ips.empty());
+  return pools;
+}
+
+/// The API's own address inside the cluster: the first of the range.
+Json kubernetes_service(const core::Cidr& range) {
+  const auto first = range.first().next();
+  return {{"metadata",
+           {{"name", "kubernetes"},
+            {"labels", {{"component", "apiserver"}, {"provider", "kubernetes"}}}}},
+          {"spec",
+           {{"clusterIP", first ? first->text() : ""},
+            {"ports", {{{"name", "https"}, {"port", 443}, {"targetPort", 6443}}}}}}};
+}
+
+std::optional<Refusal> check_preconditions(const Resource& resource, const Json& object,
+                                           const DeleteOptions& options) {
+  const auto name = text_at(object, {"metadata", "name"});
+  const auto mismatch = [&](const char* what, const std::string& wanted, const std::string& found,
+                            const char* guess) {
+    // Here the real server names the kind where it names the resource elsewhere.
+    return Refusal{
+        .code = 409,
+        .reason = "Conflict",
+        .message = fmt::format("Operation cannot be fulfilled on {} \"{}\": the {} in the "
+                               "precondition ({}) does not match the {} in record ({}). "
+                               "The object might have been {}",
+                               resource.kind, name, what, wanted, what, found, guess),
+        .kind = resource.kind,
+        .name = name};
+  };
+  const auto uid = text_at(object, {"metadata", "uid"});
+  if (!options.uid.empty() && options.uid != uid)
+    return mismatch("UID", options.uid, uid, "deleted and then recreated");
+  const auto version = text_at(object, {"metadata", "resourceVersion"});
+  if (!options.resource_version.empty() && options.resource_version != version)
+    return mismatch("ResourceVersion", options.resource_version, version, "modified");
+  return std::nullopt;
+}
+}  // namespace
+
+Api::Api(const Options& options)
+    : gates_(options.gates), store_(options.window), pools_(pools_of(options.service_ranges)) {
+  const WriteOptions server{.manager = "kindlb-sandbox"};
+  for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"})
+    KINDLB_ASSERT(create(namespaces(), "", {{"metadata", {{"name", name}}}}, server));
+  KINDLB_ASSERT(
+      create(services(), "default", kubernetes_service(options.service_ranges[0]), server));
+}
+
+Outcome<ObjectPtr> Api::remove(const Resource& resource, const ObjectKey& key,
+                               const DeleteOptions& options) {
+  const bool is_namespace = &resource == &namespaces();
+  if (is_namespace && (key.name == "default" || key.name.starts_with("kube-")))
+    return forbidden(resource, key.name, "this namespace may not be deleted");
+  auto result = store_.write(resource, key, [&](const ObjectPtr& current) -> Outcome<Edit> {
+    if (current == nullptr) return not_found(resource, key.name);
+    if (auto refusal = check_preconditions(resource, current->value, options)) return *refusal;
+    if (options.dry_run) return Edit{};
+    const bool held = is_namespace || !list_at(current->value, {"metadata", "finalizers"}).empty();
+    if (!held) return removal(resource, current->value);
+    if (find(current->value, {"metadata", "deletionTimestamp"}) != nullptr) return Edit{};
+    Json object = current->value;
+    object["metadata"]["deletionTimestamp"] = now_text();
+    object["metadata"]["deletionGracePeriodSeconds"] = 0;
+    if (is_namespace) object["status"]["phase"] = "Terminating";
+    return Edit{Edit::Kind::Put, std::move(object), {}};
+  });
+  if (result && is_namespace && !options.dry_run) empty_namespace(key.name);
+  return result;
+}
+
+/// What the namespace controller of a real cluster does.
+void Api::empty_namespace(const std::string& ns) {
+  for (const auto& resource : resources()) {
+    if (!resource.namespaced) continue;
+    for (const auto& object : store_.list(resource, ns).objects)
+      (void)remove(resource, key_of(object->value), {});
+  }
+  end_namespace_if_empty(ns);
+}
+
+void Api::end_namespace_if_empty(const std::string& ns) {
+  const auto found = store_.get(namespaces(), {"", ns});
+  if (ns.empty() || found == nullptr ||
+      find(found->value, {"metadata", "deletionTimestamp"}) == nullptr)
+    return;
+  for (const auto& resource : resources())
+    if (resource.namespaced && !store_.list(resource, ns).objects.empty()) return;
+  (void)store_.write(namespaces(), {"", ns}, [](const ObjectPtr& current) -> Outcome<Edit> {
+    return Edit{current == nullptr ? Edit::Kind::Keep : Edit::Kind::Remove, {}, {}};
+  });
+}
+
+void Api::restore(const std::vector<std::pair<const Resource*, Json>>& objects, Revision revision) {
+  store_.transact([&] {
+    Pools fresh;
+    for (const auto& pool : pools_.ips) fresh.ips.emplace_back(pool.range());
+    pools_ = std::move(fresh);
+    Reservation reservation(pools_);
+    for (const auto& [resource, object] : objects)
+      if (resource == &services()) reserve_service(object, reservation);
+    reservation.commit();
+    store_.restore(objects, revision);
+  });
+}
+
+}  // namespace kindlb::apiserver

@@ -1,0 +1,116 @@
+#include "apiserver/verbs/paging.hpp"
+
+#include "apiserver/identity.hpp"
+#include "apiserver/serializer/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace kindlb::apiserver {
+
+namespace {
+std::string to_hex(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+std::optional<std::string> from_hex(const std::string& hex) {
+  if (hex.size() % 2 != 0) return std::nullopt;
+  std::string out;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    unsigned value = 0;
+    const auto* begin = hex.data() + i;
+    const auto [end, error] = std::from_chars(begin, begin + 2, value, 16);
+    if (error != std::errc() || end != begin + 2) return std::nullopt;
+    out += static_cast<char>(value);
+  }
+  return out;
+}
+
+std::string token_of(Revision revision, const ObjectKey& key) {
+  return to_hex(dump(Json::array({revision, key.ns, key.name})));
+}
+
+void cut(std::string& text, const std::string& part) {
+  if (const auto at = text.find(part); at != std::string::npos) text.erase(at, part.size());
+}
+
+/// The list says it for all. Top-level keys come before those of the same name further down, except
+/// for kinds of others, which are not ours.
+std::string without_type(std::string text, const Resource& resource) {
+  cut(text, "\"apiVersion\":\"" + resource.api_version() + "\",");
+  cut(text, "\"kind\":\"" + resource.kind + "\",");
+  return text;
+}
+
+Json metadata_of(const Page& page) {
+  Json meta{{"resourceVersion", std::to_string(page.revision)}};
+  if (!page.token.empty()) meta["continue"] = page.token;
+  if (!page.token.empty() && page.remaining > 0) meta["remainingItemCount"] = page.remaining;
+  return meta;
+}
+}  // namespace
+
+Outcome<PageRequest> PageRequest::parse(const std::string& limit, const std::string& token) {
+  PageRequest out;
+  if (!limit.empty()) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), number);
+    if (error != std::errc() || end != limit.data() + limit.size())
+      return bad_request("limit: invalid value \"" + limit + "\"");
+    if (number > 0) out.limit = static_cast<std::size_t>(number);
+  }
+  if (token.empty()) return out;
+  const auto text = from_hex(token);
+  const auto json = text ? parse_bounded(*text) : Json();
+  if (!json.is_array() || json.size() != 3 || !json[0].is_number_unsigned() ||
+      !json[1].is_string() || !json[2].is_string())
+    return bad_request("invalid continue token: continue key is not valid");
+  out.revision = json[0].get<Revision>();
+  out.after = {json[1].get<std::string>(), json[2].get<std::string>()};
+  return out;
+}
+
+Page cut_page(std::vector<ObjectPtr> objects, const PageRequest& request, Revision revision) {
+  Page page;
+  page.revision = revision;
+  if (request.revision)
+    objects.erase(objects.begin(),
+                  std::find_if(objects.begin(), objects.end(), [&](const ObjectPtr& object) {
+                    return request.after < key_of(object->value);
+                  }));
+  if (request.limit > 0 && objects.size() > request.limit) {
+    page.remaining = objects.size() - request.limit;
+    objects.resize(request.limit);
+    page.token = token_of(revision, key_of(objects.back()->value));
+  }
+  page.objects = std::move(objects);
+  return page;
+}
+
+std::string page_text(const Page& page, const Resource& resource) {
+  std::string out =
+      fmt::format("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                  resource.kind, resource.api_version(), dump(metadata_of(page)));
+  bool first = true;
+  for (const auto& object : page.objects) {
+    if (!first) out += ',';
+    out += without_type(object->text, resource);
+    first = false;
+  }
+  return out + "]}\n";
+}
+
+std::string page_table(const Page& page, const Resource& resource) {
+  std::vector<Json> values;
+  values.reserve(page.objects.size());
+  for (const auto& object : page.objects) values.push_back(object->value);
+  auto table = to_table(resource, values, std::to_string(page.revision));
+  table["metadata"] = metadata_of(page);
+  return dump(table) + "\n";
+}
+
+}  // namespace kindlb::apiserver

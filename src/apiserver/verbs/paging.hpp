@@ -1,0 +1,33 @@
+#pragma once
+// Lists in pieces: limit and continue. A token names the version of the first page and where the
+// next one begins, so all pages show one moment.
+
+#include "apiserver/refusal.hpp"
+#include "apiserver/storage/store.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kindlb::apiserver {
+
+struct PageRequest {
+  std::size_t limit = 0;             ///< zero: everything
+  std::optional<Revision> revision;  ///< of the first page
+  ObjectKey after;                   ///< the last object that was told
+
+  static Outcome<PageRequest> parse(const std::string& limit, const std::string& token);
+};
+
+struct Page {
+  std::vector<ObjectPtr> objects;
+  Revision revision = 0;
+  std::string token;  ///< empty: this is the last page
+  std::size_t remaining = 0;
+};
+
+Page cut_page(std::vector<ObjectPtr> objects, const PageRequest& request, Revision revision);
+std::string page_text(const Page& page, const Resource& resource);
+std::string page_table(const Page& page, const Resource& resource);
+
+}  // namespace kindlb::apiserver

@@ -1,0 +1,62 @@
+#pragma once
+// One watch: what it wants, and the stream of lines that answers it. A stream belongs to one
+// thread.
+
+#include "apiserver/storage/store.hpp"
+#include "apiserver/verbs/faults.hpp"
+#include "apiserver/verbs/selectors.hpp"
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace kindlb::apiserver {
+
+struct WatchPlan {
+  const Resource* resource = nullptr;
+  std::string ns;
+  LabelSelector labels;
+  FieldSelector fields;
+  /// Nothing: begin with the state of now, as events.
+  std::optional<Revision> after;
+  bool initial_events = false;  ///< the state of now, and a bookmark that says so
+  bool bookmarks = false;
+  bool as_table = false;
+  std::chrono::seconds timeout{0};
+};
+
+class WatchStream {
+ public:
+  WatchStream(Store& store, Faults& faults, WatchPlan plan);
+
+  /// Lines to send: empty when nothing happened for a moment; nothing when the watch is over. Never
+  /// much more than fits the network's buffers: what a slow client has not read yet waits in the
+  /// store, and is gone (410) when that has moved on too far.
+  std::optional<std::string> next(const std::stop_token& stop);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool selects(const Object& object) const;
+  void begin();
+  std::string tell_initial();
+  void tell(std::string& out, const char* type, const Object& object) const;
+  void tell_change(std::string& out, const Change& change) const;
+  void tell_bookmark(std::string& out, bool end_of_initial);
+
+  Store& store_;
+  Faults& faults_;
+  WatchPlan plan_;
+  Revision position_ = 0;
+  std::vector<ObjectPtr> initial_;  ///< the state of now, as far as it is not told yet
+  std::size_t told_ = 0;
+  bool mark_initial_ = false;  ///< its end is to be told, too
+  std::uint64_t dropped_;
+  Clock::time_point end_;
+  Clock::time_point next_bookmark_;
+  bool over_ = false;
+};
+
+}  // namespace kindlb::apiserver

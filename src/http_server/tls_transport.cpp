@@ -1,0 +1,190 @@
+#include "kindlb/http_server/tls_transport.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace kindlb::http_server {
+
+namespace {
+using core::Error;
+using core::ErrorKind;
+using State = Wire::Moved::State;
+
+template <auto Free>
+struct Freed {
+  template <typename T>
+  void operator()(T* thing) const {
+    Free(thing);
+  }
+};
+using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION_free>>;
+using Context = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
+using Session = std::unique_ptr<SSL, Freed<SSL_free>>;
+using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+
+constexpr long kHour = 3600;
+constexpr unsigned char kClientHello = 0x16;
+
+bool extend(X509* certificate, int kind, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
+  const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
+  return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+/// Its own issuer, so that trusting it is all a client needs. Null: OpenSSL would not.
+Certificate make_certificate(EVP_PKEY* key, const std::string& host) {
+  Certificate out(X509_new());
+  std::uint64_t serial = 0;
+  if (out == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) != 1)
+    return nullptr;
+  auto* name = X509_get_subject_name(out.get());
+  const std::string common = "kindlb-sandbox";
+  const bool made =
+      X509_set_version(out.get(), X509_VERSION_3) == 1 &&
+      ASN1_INTEGER_set_uint64(X509_get_serialNumber(out.get()), serial >> 1U) == 1 &&
+      X509_gmtime_adj(X509_getm_notBefore(out.get()), -kHour) != nullptr &&
+      X509_gmtime_adj(X509_getm_notAfter(out.get()), 365 * 24 * kHour) != nullptr &&
+      X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                                 reinterpret_cast<const unsigned char*>(common.data()),
+                                 static_cast<int>(common.size()), -1, 0) == 1 &&
+      X509_set_issuer_name(out.get(), name) == 1 && X509_set_pubkey(out.get(), key) == 1 &&
+      extend(out.get(), NID_basic_constraints, "critical,CA:TRUE") &&
+      extend(out.get(), NID_key_usage, "critical,digitalSignature,keyCertSign") &&
+      extend(out.get(), NID_ext_key_usage, "serverAuth") &&
+      extend(out.get(), NID_subject_key_identifier, "hash") &&
+      extend(out.get(), NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1,IP:" + host) &&
+      X509_sign(out.get(), key, EVP_sha256()) > 0;
+  return made ? std::move(out) : nullptr;
+}
+
+std::string pem_of(X509* certificate) {
+  const Bio bio(BIO_new(BIO_s_mem()));
+  if (bio == nullptr || PEM_write_bio_X509(bio.get(), certificate) != 1) return {};
+  char* text = nullptr;
+  const auto size = BIO_get_mem_data(bio.get(), &text);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+std::string base64_of(const std::string& text) {
+  std::string out(4 * (text.size() / 3 + 1) + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()),
+                                   static_cast<int>(text.size()));
+  out.resize(static_cast<std::size_t>(size));
+  return out;
+}
+
+/// TLS over a plain wire's socket, which keeps its life.
+class TlsWire final : public Wire {
+ public:
+  TlsWire(std::unique_ptr<Wire> plain, SSL_CTX* context)
+      : plain_(std::move(plain)), session_(SSL_new(context)) {
+    if (session_ == nullptr) return;
+    SSL_set_fd(session_.get(), plain_->fd());
+    SSL_set_accept_state(session_.get());
+  }
+
+  int fd() const override { return plain_->fd(); }
+  Moved receive(char* into, std::size_t size) override {
+    if (session_ == nullptr) return {};
+    std::size_t bytes = 0;
+    ERR_clear_error();
+    const int result = SSL_read_ex(session_.get(), into, size, &bytes);
+    return moved(result, bytes);
+  }
+  Moved transmit(std::string_view text) override {
+    if (session_ == nullptr) return {};
+    std::size_t bytes = 0;
+    ERR_clear_error();
+    const int result = SSL_write_ex(session_.get(), text.data(), text.size(), &bytes);
+    return moved(result, bytes);
+  }
+  void finish() override {
+    if (session_ != nullptr) SSL_shutdown(session_.get());
+    plain_->finish();
+  }
+
+ private:
+  Moved moved(int result, std::size_t bytes) {
+    if (result == 1) return {State::Some, bytes};
+    const int why = SSL_get_error(session_.get(), result);
+    const bool later = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+    return {later ? State::Nothing : State::Over, 0};
+  }
+
+  std::unique_ptr<Wire> plain_;
+  Session session_;
+};
+
+/// Plain until the first byte says otherwise.
+class EitherWire final : public Wire {
+ public:
+  EitherWire(int socket, std::shared_ptr<SSL_CTX> context)
+      : wire_(make_plain_wire(socket)), context_(std::move(context)) {}
+
+  int fd() const override { return wire_->fd(); }
+  Moved receive(char* into, std::size_t size) override {
+    if (!known_) {
+      unsigned char first = 0;
+      const auto got = recv(wire_->fd(), &first, 1, MSG_PEEK);
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {State::Nothing, 0};
+      known_ = true;
+      if (got == 1 && first == kClientHello)
+        wire_ = std::make_unique<TlsWire>(std::move(wire_), context_.get());
+    }
+    return wire_->receive(into, size);
+  }
+  Moved transmit(std::string_view bytes) override { return wire_->transmit(bytes); }
+  void finish() override { wire_->finish(); }
+
+ private:
+  std::unique_ptr<Wire> wire_;
+  std::shared_ptr<SSL_CTX> context_;
+  bool known_ = false;
+};
+
+class OpenSslContext final : public TlsContext {
+ public:
+  OpenSslContext(Context context, std::string certificate)
+      : context_(std::move(context)), certificate_(std::move(certificate)) {}
+
+  const std::string& certificate() const override { return certificate_; }
+  std::unique_ptr<Wire> make_wire(int socket) override {
+    return std::make_unique<EitherWire>(socket, context_);
+  }
+
+ private:
+  std::shared_ptr<SSL_CTX> context_;
+  std::string certificate_;
+};
+}  // namespace
+
+core::Result<std::shared_ptr<TlsContext>> TlsContext::make(const std::string& host) {
+  const Key key(EVP_EC_gen("P-256"));
+  const auto certificate = key == nullptr ? nullptr : make_certificate(key.get(), host);
+  Context context(SSL_CTX_new(TLS_server_method()));
+  if (certificate == nullptr || context == nullptr ||
+      SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1 ||
+      SSL_CTX_use_certificate(context.get(), certificate.get()) != 1 ||
+      SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1)
+    return Error{ErrorKind::Unavailable, "make a certificate for " + host,
+                 ERR_error_string(ERR_get_error(), nullptr)};
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  return std::shared_ptr<TlsContext>(
+      std::make_shared<OpenSslContext>(std::move(context), base64_of(pem_of(certificate.get()))));
+}
+
+}  // namespace kindlb::http_server
