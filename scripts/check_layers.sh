@@ -22,9 +22,12 @@ allowed() { # allowed MODULE
     controller) echo base log core http docker kube envoy proxy ;;
     http_server) echo base core ;;
     apiserver) echo base core yaml http_server ;;
+    sandbox) echo log core http docker proxy controller apiserver ;;
+    demo) echo core http docker kube yaml sandbox ;;
+    forecast) echo core kube yaml envoy proxy/protocol.hpp ;;
     conformance) echo core http kube ;;
     echo) ;;
-    app) echo base log core yaml profile http docker kube envoy proxy controller apiserver conformance ;;
+    app) echo base log core yaml profile http docker kube envoy proxy controller sandbox demo forecast conformance ;;
     *) return 1 ;;
   esac
 }

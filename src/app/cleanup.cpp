@@ -1,10 +1,10 @@
-#include "app/sandbox_stage.hpp"
 #include "app/startup.hpp"
 #include "kindlb/app/commands.hpp"
 #include "kindlb/controller/kind_clusters.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/kube/api.hpp"
 #include "kindlb/proxy/containers.hpp"
+#include "kindlb/sandbox/containers.hpp"
 
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ core::Result<Leftovers> find_leftovers(docker::Engine& engine) {
   if (!volumes.ok()) return volumes.error();
   auto images = engine.list_images(kOurs);
   if (!images.ok()) return images.error();
-  auto sandboxes = engine.list_networks({kWorkloadLabel});
+  auto sandboxes = engine.list_networks({sandbox::kWorkloadLabel});
   if (!sandboxes.ok()) return sandboxes.error();
   return Leftovers{std::move(*proxies), std::move(*volumes), std::move(*images),
                    std::move(*sandboxes)};
@@ -132,7 +132,7 @@ int cleanup(const Options& options) {
   const auto proxies = remove_all(found->proxies, "proxy", [&](const proxy::Proxy& one) {
     return proxy::remove_proxy(*engine, one);
   });
-  for (const auto& one : found->sandboxes) clear_sandbox(*engine, one.name);
+  for (const auto& one : found->sandboxes) sandbox::clear_sandbox(*engine, one.name);
   const auto left = engine->list_volumes(kOurs);
   remove_all(left.ok() ? *left : std::vector<docker::Volume>{}, "volume",
              [&](const docker::Volume& one) { return engine->remove_volume(one.name); });

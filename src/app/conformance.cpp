@@ -1,10 +1,10 @@
 // `kindlb conformance`: KEP-4631's tests against any provider.
 
-#include "app/conformance_console.hpp"
-#include "app/result_files.hpp"
 #include "app/startup.hpp"
 #include "app/stop_signal.hpp"
 #include "kindlb/app/commands.hpp"
+#include "kindlb/conformance/console.hpp"
+#include "kindlb/conformance/result_files.hpp"
 #include "kindlb/conformance/runner.hpp"
 #include "kindlb/kube/config.hpp"
 #include "kindlb/kube/objects.hpp"
@@ -66,7 +66,7 @@ void tell_leftovers(kube::Objects& objects) {
 }
 
 int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
-  ConformanceConsole console;
+  conformance::Console console;
   const auto found = conformance::find_leftovers(objects);
   if (!found) return complain(found.error());
   for (const auto& one : *found) std::printf("removing %s\n", one.c_str());
@@ -79,13 +79,13 @@ int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
 
 /// The console goes before the results come.
 Result<conformance::Report> run_tests(const Cluster& cluster, const conformance::Settings& settings,
-                                      ResultFiles& files, StopSignal& stop) {
+                                      conformance::ResultFiles& files, StopSignal& stop) {
   const auto complete = [&](conformance::Report report) {
     report.server = cluster.url;
     report.version = cluster.version;
     return report;
   };
-  ConformanceConsole console(
+  conformance::Console console(
       [&](const conformance::Report& report) { files.write_early(complete(report)); });
   const std::stop_callback told(stop.token(), [] {
     std::fputs(isatty(STDERR_FILENO) != 0 ? "\n" : "", stderr);  // after "^C"
@@ -100,7 +100,7 @@ Result<conformance::Report> run_tests(const Cluster& cluster, const conformance:
   return complete(std::move(*report));
 }
 
-int show(const conformance::Report& report, bool json, ResultFiles& files) {
+int show(const conformance::Report& report, bool json, conformance::ResultFiles& files) {
   const auto text = json ? to_json(report) : to_table(report);
   std::fputs(text.c_str(), stdout);
   auto code = exit_code(report);
@@ -112,7 +112,7 @@ int show(const conformance::Report& report, bool json, ResultFiles& files) {
 int conformance(const Options& options) {
   const auto& wanted = options.conformance;
   if (wanted.list) return list(wanted.settings.focus, wanted.json);
-  ResultFiles files(wanted);
+  conformance::ResultFiles files(wanted.junit_file, wanted.json_file);
   if (const auto good = files.check(); !good) return complain(good.error());
   if (!wanted.remove_leftovers) files.remove_old();
   StopSignal stop(kCleanUpPatience, 1);

@@ -1,7 +1,7 @@
 #include "app/startup.hpp"
-#include "kindlb/app/cluster_facts.hpp"
 #include "kindlb/app/commands.hpp"
-#include "kindlb/app/outlook.hpp"
+#include "kindlb/forecast/cluster_facts.hpp"
+#include "kindlb/forecast/forecast.hpp"
 #include "kindlb/kube/manifest.hpp"
 #include "kindlb/yaml/file.hpp"
 
@@ -59,11 +59,11 @@ Result<void> read_manifests(const std::string& name, kube::ManifestReader& into)
   return {};
 }
 
-Result<ClusterFacts> read_facts(const std::string& file) {
-  if (file.empty()) return usual_facts();
+Result<forecast::ClusterFacts> read_facts(const std::string& file) {
+  if (file.empty()) return forecast::usual_facts();
   const auto text = yaml::read_file(file);
   if (!text.ok()) return text.error();
-  return parse_facts(*text, file);
+  return forecast::parse_facts(*text, file);
 }
 
 /// $SOURCE_DATE_EPOCH makes the output reproducible, as elsewhere.
@@ -76,21 +76,21 @@ core::Timestamp now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-std::string formatted(const std::vector<Outlook>& outlooks, PlanFormat format) {
+std::string formatted(const std::vector<forecast::Outlook>& outlooks, PlanFormat format) {
   switch (format) {
     case PlanFormat::Json:
-      return outlook_json(outlooks);
+      return forecast::forecast_json(outlooks);
     case PlanFormat::Yaml:
-      return outlook_yaml(outlooks);
+      return forecast::forecast_yaml(outlooks);
     case PlanFormat::Text:
       break;
   }
-  return outlook_text(outlooks);
+  return forecast::forecast_text(outlooks);
 }
 
-bool is_trouble(const Outlook& outlook) {
-  return outlook.decision == Decision::Degrade || outlook.decision == Decision::Refuse ||
-         !outlook.forecast.failure.empty();
+bool is_trouble(const forecast::Outlook& outlook) {
+  return outlook.decision == forecast::Decision::Degrade ||
+         outlook.decision == forecast::Decision::Refuse || !outlook.forecast.failure.empty();
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ int plan(const Options& options) {
     if (const auto read = read_manifests(name, reader); !read.ok()) return complain(read.error());
   for (const auto& note : reader.found().notes) std::fprintf(stderr, "kindlb: %s\n", note.c_str());
   if (reader.found().services.empty()) std::fprintf(stderr, "kindlb: there is no Service here\n");
-  const auto outlooks = look_ahead(reader.take(), *facts, options.policy, now());
+  const auto outlooks = forecast::look_ahead(reader.take(), *facts, options.policy, now());
   if (!outlooks.ok()) return complain(outlooks.error());
   const auto text = formatted(*outlooks, options.plan.format);
   const bool written =

@@ -1,7 +1,7 @@
-#include "app/provider.hpp"
 #include "app/startup.hpp"
 #include "app/stop_signal.hpp"
 #include "kindlb/app/commands.hpp"
+#include "kindlb/controller/provider.hpp"
 #include "kindlb/kube/api.hpp"
 #include "kindlb/kube/config.hpp"
 #include "kindlb/log/log.hpp"
@@ -53,9 +53,10 @@ int run(const Options& options) {
     if (!given.ok()) return complain(given.error());
     only = std::move(*given);
   }
-  const auto image = proxy_image(*engine, options, stop.token());
+  const auto settings = provider_settings(options);
+  const auto image = controller::proxy_image(*engine, settings, stop.token());
   if (!image.ok()) return stop.token().stop_requested() ? 0 : complain(image.error());
-  provide(*engine, *image, options, std::move(only), stop.token());
+  controller::provide(*engine, *image, settings, std::move(only), stop.token());
   log::info("{}", drains ? "stopped" : "stopped; the proxies go on serving");
   return 0;
 }

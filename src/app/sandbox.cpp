@@ -1,9 +1,9 @@
 // `kindlb sandbox`: everything a person needs to try load balancers, without a cluster.
 
-#include "app/sandbox_playground.hpp"
 #include "app/startup.hpp"
 #include "kindlb/app/commands.hpp"
 #include "kindlb/log/log.hpp"
+#include "kindlb/sandbox/session.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ namespace {
 constexpr std::chrono::seconds kCleanupTimeout{60};
 
 int serve_api_only(const Options& options, const StopSignal& stop) {
-  const auto file = KubeconfigFile::reserve(options.sandbox.kubeconfig_out);
+  const auto file = sandbox::KubeconfigFile::reserve(options.sandbox.kubeconfig_out);
   if (!file) return complain(file.error());
-  const auto wanted = server_options(options);
+  const auto wanted = sandbox::server_options(options.sandbox);
   if (!wanted) return complain(wanted.error());
   const auto server = apiserver::start_server(*wanted);
   if (!server) return complain(server.error());
@@ -30,9 +30,9 @@ int serve_api_only(const Options& options, const StopSignal& stop) {
   return 0;
 }
 
-void welcome(const Playground& playground) {
+void welcome(const sandbox::Session& session) {
   std::string ranges;
-  for (const auto& subnet : playground.network().subnets)
+  for (const auto& subnet : session.network().subnets)
     ranges += (ranges.empty() ? "" : " and ") + subnet.cidr.text();
   const auto text = fmt::format(
       "\nThe sandbox is up: API at {}, {} pods with the label app=echo, addresses of {}.\n"
@@ -44,7 +44,7 @@ void welcome(const Playground& playground) {
       "-o jsonpath='{{.status.loadBalancer.ingress[0].ip}}')/hostname\n"
       "  kindlb sandbox scale 3                   # also: kill, unready, ready POD\n"
       "Ctrl-C stops it and removes all it made.\n\n",
-      playground.server().url(), kDefaultReplicas, ranges, playground.kubeconfig());
+      session.server().url(), sandbox::kDefaultReplicas, ranges, session.kubeconfig());
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 }
@@ -54,9 +54,9 @@ int sandbox(const Options& options) {
   if (!options.sandbox.verb.empty()) return sandbox_command(options);
   StopSignal stop(kCleanupTimeout);
   if (options.sandbox.api_only) return serve_api_only(options, stop);
-  const auto playground = Playground::make(options, stop);
-  if (!playground) return stop.token().stop_requested() ? 0 : complain(playground.error());
-  welcome(**playground);
+  const auto session = sandbox::Session::make(session_options(options), session_stop(stop));
+  if (!session) return stop.token().stop_requested() ? 0 : complain(session.error());
+  welcome(**session);
   stop.wait();
   log::info("removing all that the sandbox made");
   return 0;

@@ -1,9 +1,9 @@
 // `kindlb sandbox scale|kill|ready|unready`: what a presenter makes happen in a running sandbox.
 
-#include "app/sandbox_workloads.hpp"
 #include "app/startup.hpp"
 #include "kindlb/app/commands.hpp"
 #include "kindlb/http/client.hpp"
+#include "kindlb/sandbox/workloads.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -40,10 +40,10 @@ Result<void> scale(const Options& options) {
   const auto& text = options.sandbox.argument;
   const bool number =
       !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string::npos;
-  if (!number || std::stoi(text) > kMaxReplicas)
+  if (!number || std::stoi(text) > sandbox::kMaxReplicas)
     return Error{ErrorKind::Invalid, "scale to " + text,
-                 "give a number from 0 to " + std::to_string(kMaxReplicas)};
-  return annotate(options, "/api/v1/namespaces/default", kReplicasAnnotation, text);
+                 "give a number from 0 to " + std::to_string(sandbox::kMaxReplicas)};
+  return annotate(options, "/api/v1/namespaces/default", sandbox::kReplicasAnnotation, text);
 }
 
 /// On the pod that was named.
@@ -55,8 +55,8 @@ Result<void> mark(const Options& options, const char* name, const Json& value) {
 Result<void> obey(const Options& options) {
   const auto& verb = options.sandbox.verb;
   if (verb == "scale") return scale(options);
-  if (verb == "kill") return mark(options, kKillAnnotation, "true");
-  return mark(options, kUnreadyAnnotation, verb == "ready" ? Json() : Json("true"));
+  if (verb == "kill") return mark(options, sandbox::kKillAnnotation, "true");
+  return mark(options, sandbox::kUnreadyAnnotation, verb == "ready" ? Json() : Json("true"));
 }
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "app/startup.hpp"
 
+#include "app/memory.hpp"
 #include "kindlb/log/log.hpp"
 
 #include <cstdio>
@@ -10,6 +11,29 @@ namespace kindlb::app {
 int complain(const core::Error& error) {
   std::fprintf(stderr, "kindlb: %s: %s\n", error.operation.c_str(), error.detail.c_str());
   return 2;
+}
+
+controller::ProviderSettings provider_settings(const Options& options) {
+  return {.policy = options.policy,
+          .profile = options.profile,
+          .warm_proxies = options.warm_proxies,
+          .services_per_proxy = options.services_per_proxy,
+          .envoy_image = options.envoy_image,
+          .agent_binary = options.agent_binary,
+          .delete_on_exit = options.on_exit == OnExit::Delete,
+          .settled = release_startup_pages};
+}
+
+sandbox::Session::Options session_options(const Options& options) {
+  return {.sandbox = options.sandbox,
+          .provider = provider_settings(options),
+          .docker_host = options.docker_host};
+}
+
+sandbox::Stop session_stop(StopSignal& stop) {
+  return {.token = stop.token(), .before_forced_exit = [&stop](std::function<void()> action) {
+            stop.at_last(std::move(action));
+          }};
 }
 
 std::unique_ptr<docker::Engine> connect_engine(const Options& options) {

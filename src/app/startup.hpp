@@ -1,9 +1,12 @@
 #pragma once
 // What several sub-commands begin with.
 
+#include "app/stop_signal.hpp"
 #include "kindlb/app/options.hpp"
+#include "kindlb/controller/provider.hpp"
 #include "kindlb/core/result.hpp"
 #include "kindlb/docker/engine.hpp"
+#include "kindlb/sandbox/session.hpp"
 
 #include <memory>
 
@@ -11,6 +14,11 @@ namespace kindlb::app {
 
 /// One line on standard error; the exit code for it.
 int complain(const core::Error& error);
+
+controller::ProviderSettings provider_settings(const Options& options);
+sandbox::Session::Options session_options(const Options& options);
+/// Let the session see Ctrl-C, and clean up before a second one ends the process.
+sandbox::Stop session_stop(StopSignal& stop);
 
 /// Null after a complaint.
 std::unique_ptr<docker::Engine> connect_engine(const Options& options);

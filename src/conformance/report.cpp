@@ -10,7 +10,7 @@ namespace kindlb::conformance {
 namespace {
 using Json = nlohmann::json;
 
-std::string seconds(milliseconds time) {
+std::string in_seconds(milliseconds time) {
   return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
 }
 
@@ -91,7 +91,7 @@ Json json_of(const TestResult& result) {
 
 std::string counts_line(const Report& report) {
   auto line = fmt::format("{} tests in {} s: {} pass, {} fail, {} skip", report.results.size(),
-                          seconds(report.took), report.count(Verdict::Pass),
+                          in_seconds(report.took), report.count(Verdict::Pass),
                           report.count(Verdict::Fail), report.count(Verdict::Skip));
   const auto stopped = report.count(Verdict::Stopped);
   return stopped == 0 ? line : line + fmt::format(", {} stopped", stopped);
@@ -149,7 +149,7 @@ std::string to_table(const Report& report) {
     std::ranges::replace_if(
         why, [](unsigned char c) { return c < 0x20; }, ' ');
     out += fmt::format("{:<{}}  {:<7}  {:>7}  {}\n", one.name, width, name_of(one.outcome.verdict),
-                       seconds(one.took), why);
+                       in_seconds(one.took), why);
   }
   for (auto end = out.find(" \n"); end != std::string::npos; end = out.find(" \n"))
     out.erase(end, 1);
@@ -180,11 +180,11 @@ std::string to_junit(const Report& report) {
       "<testsuite name=\"kindlb conformance\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
       "skipped=\"{}\" time=\"{}\">\n",
       report.results.size(), report.count(Verdict::Fail), report.count(Verdict::Stopped),
-      report.count(Verdict::Skip), seconds(report.took));
+      report.count(Verdict::Skip), in_seconds(report.took));
   for (const auto& one : report.results)
     out += fmt::format(
         "<testcase classname=\"LoadBalancers\" name=\"{}\" time=\"{}\">{}{}</testcase>\n",
-        xml_escaped(one.name), seconds(one.took), junit_element(one.outcome),
+        xml_escaped(one.name), in_seconds(one.took), junit_element(one.outcome),
         junit_notes(one.notes));
   return out + junit_notes(report.remarks) + "</testsuite>\n</testsuites>\n";
 }

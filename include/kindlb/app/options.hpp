@@ -3,7 +3,9 @@
 
 #include "kindlb/conformance/settings.hpp"
 #include "kindlb/core/policy.hpp"
+#include "kindlb/demo/demo.hpp"
 #include "kindlb/log/log.hpp"
+#include "kindlb/sandbox/session.hpp"
 
 #include <optional>
 #include <string>
@@ -26,25 +28,13 @@ struct PlanOptions {
 };
 
 /// Of `kindlb sandbox`, and of what starts one.
-struct SandboxOptions {
-  std::string listen = "127.0.0.1:8474";
-  std::string kubeconfig_out = "kindlb-sandbox.kubeconfig";
-  std::string feature_gates;
-  std::vector<std::string> service_ranges;
-  std::string state;        ///< file to keep the API's objects in; empty: none
-  std::string echo_binary;  ///< empty: beside kindlb itself
+struct SandboxOptions : sandbox::Settings {
   bool api_only = false;
-  bool tls = false;
   std::string verb;  ///< scale, kill, ready, unready; empty: run the sandbox
   std::string argument;
 };
 
-/// Of `kindlb demo` alone.
-struct DemoOptions {
-  std::string script;        ///< "conditions"; empty: show the examples
-  std::optional<int> pause;  ///< seconds between steps; nothing: Enter on a terminal, else none
-  bool once = false;         ///< do not stay
-};
+using DemoOptions = demo::Settings;
 
 /// Of `kindlb conformance` alone.
 struct ConformanceOptions {

@@ -8,6 +8,7 @@
 #include "kindlb/controller/kind_clusters.hpp"
 #include "kindlb/controller/loop.hpp"
 #include "kindlb/controller/networks.hpp"
+#include "kindlb/controller/provider.hpp"
 #include "kindlb/controller/proxy_host.hpp"
 #include "kindlb/controller/reconciler.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -22,13 +23,6 @@
 #include <thread>
 
 namespace kindlb::controller {
-
-/// The one cluster to serve when it was named on the command line.
-struct GivenCluster {
-  std::string name;
-  std::string network;
-  std::shared_ptr<http::Client> client;
-};
 
 struct Options {
   core::Policy policy;

@@ -1,0 +1,48 @@
+#include "kindlb/controller/provider.hpp"
+
+#include "kindlb/base/version.hpp"
+#include "kindlb/controller/controller.hpp"
+#include "kindlb/controller/docker_proxy_host.hpp"
+#include "kindlb/log/log.hpp"
+#include "kindlb/proxy/image.hpp"
+
+#include <filesystem>
+#include <utility>
+
+namespace kindlb::controller {
+
+namespace {
+std::string agent_path(const ProviderSettings& settings) {
+  if (!settings.agent_binary.empty()) return settings.agent_binary;
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return (self.parent_path() / "kindlb-agent").string();
+}
+}  // namespace
+
+core::Result<std::string> proxy_image(docker::Engine& engine, const ProviderSettings& settings,
+                                      const std::stop_token& stop) {
+  return proxy::ensure_proxy_image(
+      engine, settings.envoy_image, agent_path(settings),
+      [](std::string_view line) { log::info("{}", line); }, stop);
+}
+
+void provide(docker::Engine& engine, const std::string& image, const ProviderSettings& settings,
+             std::optional<GivenCluster> only, const std::stop_token& stop) {
+  if (settings.profile != "full") log::info("doing no more than profile {}", settings.profile);
+  Options wanted;
+  wanted.policy = settings.policy;
+  wanted.fleet.warm_proxies = settings.warm_proxies;
+  wanted.fleet.services_per_proxy = settings.services_per_proxy;
+  wanted.delete_on_exit = settings.delete_on_exit;
+  wanted.settled = settings.settled;
+  wanted.only = std::move(only);
+  // The warm pool of a provider that serves every kind cluster has no name.
+  const auto pool = wanted.only ? wanted.only->name : std::string();
+  DockerProxyHost host(engine, image, pool);
+  Controller controller(engine, host, std::move(wanted));
+  log::info("kindlb {} is running; Ctrl-C stops it", base::version());
+  controller.run(stop);
+}
+
+}  // namespace kindlb::controller

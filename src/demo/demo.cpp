@@ -1,0 +1,140 @@
+#include "kindlb/demo/demo.hpp"
+
+#include "demo/api.hpp"
+#include "demo/board.hpp"
+#include "demo/script.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace kindlb::demo {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+using Lines = std::vector<std::string>;
+
+/// For all examples to come to rest, on a busy machine.
+constexpr std::chrono::seconds kSettleTimeout{120};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Lines hints(const sandbox::Session& session) {
+  return {"Try next, in another terminal:",
+          "  export KUBECONFIG=" + session.kubeconfig(),
+          "  kubectl get services -w                   # or: kubectl describe service degraded",
+          "  kubectl annotate service infrastructure-failure kindlb.dev/fault-infrastructure-",
+          "  kindlb sandbox scale 5                    # also: kill, unready, ready POD",
+          "Ctrl-C ends the demo and removes all it made."};
+}
+
+Lines farewell() {
+  return {"Try next:",
+          "  kindlb demo                               # on a terminal: stays until Ctrl-C",
+          "  kindlb demo --script conditions           # the life of a Service, step by step",
+          "  kindlb sandbox                            # the same without the show"};
+}
+
+/// The examples, applied; their names.
+core::Result<Lines> apply_examples(http::Client& api) {
+  Lines names;
+  for (const auto& file : embedded_examples()) {
+    const auto applied = apply_manifest(api, std::string(file.text), std::string(file.name));
+    if (!applied) return applied.error();
+    names.push_back(*applied);
+  }
+  return names;
+}
+
+class Demo {
+ public:
+  Demo(const Settings& settings, const core::Policy& policy, sandbox::Session& session,
+       std::stop_token stop)
+      : settings_(settings),
+        session_(session),
+        stop_(std::move(stop)),
+        reflectors_(kube::start_reflectors(session.client(), "sandbox", watch_)),
+        board_(screen_, watch_, policy, session.network()) {}
+
+  core::Result<int> show(Clock::time_point started) {
+    screen_.say(fmt::format("The sandbox is up after {:.1f} s: API at {}", seconds_since(started),
+                            session_.server().url()));
+    const auto code = settings_.script.empty() ? show_examples(started) : tell_story();
+    if (!code) return code;
+    if (!stop_.stop_requested()) close(*code);
+    screen_.keep();
+    if (screen_.is_terminal()) screen_.say("Removing all it made.");
+    return stop_.stop_requested() ? 0 : *code;
+  }
+
+ private:
+  core::Result<int> tell_story() {
+    return run_script(condition_steps(), settings_, screen_, watch_, *session_.client(),
+                      session_.network(), stop_);
+  }
+
+  core::Result<int> show_examples(Clock::time_point started) {
+    const auto names = apply_examples(*session_.client());
+    if (!names) return names.error();
+    const auto deadline = Clock::now() + kSettleTimeout;
+    while (!board_.settled(*names) && Clock::now() < deadline && !stop_.stop_requested()) {
+      board_.refresh({});
+      board_.wait(stop_);
+    }
+    if (stop_.stop_requested()) return 0;
+    board_.refresh({});
+    if (!screen_.is_terminal()) {
+      screen_.say("");
+      board_.print();
+      screen_.say("");
+    }
+    return conclude(*names, started);
+  }
+
+  int conclude(const Lines& names, Clock::time_point started) {
+    const auto liars = board_.liars();
+    outcome_ = {fmt::format("{}; shown in {:.1f} s.", board_.summary(), seconds_since(started))};
+    for (const auto& line : liars) outcome_.push_back("says it serves, and does not: " + line);
+    if (!board_.settled(names)) outcome_.emplace_back("some have not come to rest: see the table");
+    return liars.empty() && board_.settled(names) ? 0 : 1;
+  }
+
+  /// What to do next; on a terminal that is not yet the end.
+  void close(int code) {
+    if (screen_.is_terminal() && !settings_.once && code == 0) return stay();
+    screen_.keep();
+    for (const auto& line : outcome_) screen_.say(line);
+    for (const auto& line : farewell()) screen_.say(line);
+  }
+
+  void stay() {
+    auto below = outcome_;
+    for (auto& line : hints(session_)) below.push_back(std::move(line));
+    while (!stop_.stop_requested()) {
+      board_.refresh(below);
+      board_.wait(stop_);
+    }
+  }
+
+  const Settings& settings_;
+  sandbox::Session& session_;
+  const std::stop_token stop_;
+  Screen screen_;
+  Watch watch_;
+  std::unique_ptr<kube::Reflectors> reflectors_;
+  Board board_;
+  Lines outcome_;
+};
+}  // namespace
+
+core::Result<int> show(const Settings& settings, const core::Policy& policy,
+                       sandbox::Session& session, Clock::time_point started,
+                       const std::stop_token& stop) {
+  return Demo(settings, policy, session, stop).show(started);
+}
+
+}  // namespace kindlb::demo

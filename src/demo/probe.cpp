@@ -1,0 +1,147 @@
+#include "demo/probe.hpp"
+
+#include "kindlb/http/client.hpp"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace kindlb::demo {
+
+namespace {
+constexpr std::chrono::milliseconds kAnswerTimeout{5000};
+constexpr std::string_view kWord = "hello";
+
+/// A datagram socket that is connected to the address: nothing has been sent by that.
+class Line {
+ public:
+  Line(const core::IpAddress& address, std::uint16_t port) {
+    const auto& bytes = address.bytes();
+    if (address.family() == core::IpFamily::V4) {
+      sockaddr_in name{};
+      name.sin_family = AF_INET;
+      name.sin_port = htons(port);
+      std::memcpy(&name.sin_addr, bytes.data(), sizeof name.sin_addr);
+      open(name);
+    } else {
+      sockaddr_in6 name{};
+      name.sin6_family = AF_INET6;
+      name.sin6_port = htons(port);
+      std::memcpy(&name.sin6_addr, bytes.data(), sizeof name.sin6_addr);
+      open(name);
+    }
+  }
+  ~Line() { close(fd_); }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  /// Where this machine would call from: says which way packets take.
+  std::optional<core::IpAddress> source() const {
+    sockaddr_storage name{};
+    socklen_t size = sizeof name;
+    if (!open_ || getsockname(fd_, reinterpret_cast<sockaddr*>(&name), &size) != 0) return {};
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const void* address =
+        name.ss_family == AF_INET
+            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&name)->sin_addr)
+            : &reinterpret_cast<const sockaddr_in6*>(&name)->sin6_addr;
+    inet_ntop(name.ss_family, address, text.data(), text.size());
+    return core::IpAddress::parse(text.data());
+  }
+
+  std::string ask(std::string_view word) const {
+    if (::send(fd_, word.data(), word.size(), 0) < 0) return {};
+    pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (::poll(&waiting, 1, static_cast<int>(kAnswerTimeout.count())) <= 0) return {};
+    std::array<char, 2048> answer{};
+    const auto got = ::recv(fd_, answer.data(), answer.size(), 0);
+    return got > 0 ? std::string(answer.data(), static_cast<std::size_t>(got)) : std::string();
+  }
+
+ private:
+  template <typename Name>
+  void open(const Name& name) {
+    const auto* address = reinterpret_cast<const sockaddr*>(&name);
+    fd_ = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    open_ = fd_ >= 0 && connect(fd_, address, sizeof name) == 0;
+  }
+
+  int fd_ = -1;
+  bool open_ = false;
+};
+
+bool leads_there(const Line& line, const docker::Network& network) {
+  const auto source = line.source();
+  return source && std::ranges::any_of(network.subnets, [&](const auto& subnet) {
+           return subnet.cidr.contains(*source);
+         });
+}
+
+std::string host_text(const core::IpAddress& address) {
+  return address.family() == core::IpFamily::V6 ? "[" + address.text() + "]" : address.text();
+}
+
+Probe ask_tcp(const core::IpAddress& address, std::uint16_t port) {
+  const auto host = host_text(address) + (port == 80 ? "" : ":" + std::to_string(port));
+  Probe out{.question = "curl http://" + host + "/hostname", .answer = {}};
+  const auto client =
+      http::make_client({.url = "http://" + host_text(address) + ":" + std::to_string(port)});
+  if (!client) return {out.question, client.error().detail};
+  const auto answer = (*client)->send({.target = "/hostname", .timeout = kAnswerTimeout});
+  out.good = answer && answer->status == 200;
+  if (!answer)
+    out.answer = answer.error().detail;
+  else
+    out.answer = answer->body.substr(0, answer->body.find_first_of("\r\n"));
+  return out;
+}
+
+Probe ask_udp(const core::IpAddress& address, std::uint16_t port) {
+  Probe out{.question = "echo " + std::string(kWord) + " | nc -u -w1 " + address.text() + " " +
+                        std::to_string(port),
+            .answer = {}};
+  const auto answer = Line(address, port).ask(kWord);
+  out.good = answer == kWord;
+  out.answer = out.good ? answer : "no answer";
+  return out;
+}
+
+/// The network is young: the kernel takes up to two seconds to find out that nobody else has this
+/// machine's IPv6 address there, and does not call from it before.
+bool becomes_reachable(const core::IpAddress& address, const docker::Network& network) {
+  const auto deadline = std::chrono::steady_clock::now() + kAnswerTimeout;
+  while (!leads_there(Line(address, 1), network)) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return true;
+}
+
+Probe ask(const core::IpAddress& address, const core::PortStatus& port,
+          const docker::Network& network) {
+  if (!becomes_reachable(address, network))
+    return {"reach " + address.text(), "this machine has no way into the docker network"};
+  return port.protocol == core::Protocol::Tcp ? ask_tcp(address, port.port)
+                                              : ask_udp(address, port.port);
+}
+}  // namespace
+
+std::vector<Probe> probe(const core::Service& service, const docker::Network& network) {
+  std::vector<Probe> out;
+  for (const auto& ingress : service.status.ingress) {
+    const auto address = core::IpAddress::parse(ingress.ip);
+    if (!address) continue;
+    for (const auto& port : ingress.ports)
+      if (port.error.empty()) out.push_back(ask(*address, port, network));
+  }
+  return out;
+}
+
+}  // namespace kindlb::demo

@@ -1,0 +1,58 @@
+#include "demo/screen.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace kindlb::demo {
+
+namespace {
+constexpr winsize kUsual{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+
+winsize size_now() {
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size : kUsual;
+}
+}  // namespace
+
+Screen::Screen() : terminal_(isatty(STDOUT_FILENO) != 0) {
+  if (terminal_) std::fputs("\033[?25l", stdout);  // no cursor: it would jump about
+}
+
+Screen::~Screen() {
+  if (terminal_) std::fputs("\033[?25h", stdout);
+  std::fflush(stdout);
+}
+
+std::size_t Screen::width() const {
+  return size_now().ws_col;
+}
+
+std::size_t Screen::height() const {
+  return size_now().ws_row;
+}
+
+void Screen::wipe() {
+  if (!drawn_.empty()) std::printf("\033[%zuA\r\033[J", drawn_.size());
+  drawn_.clear();
+}
+
+void Screen::say(const std::string& line) {
+  const auto picture = drawn_;
+  wipe();
+  std::printf("%s\n", line.c_str());
+  if (!picture.empty()) draw(picture);
+  std::fflush(stdout);
+}
+
+void Screen::draw(const std::vector<std::string>& picture) {
+  if (!terminal_ || picture == drawn_) return;
+  wipe();
+  for (const auto& line : picture) std::printf("%s\n", line.c_str());
+  drawn_ = picture;
+  std::fflush(stdout);
+}
+
+}  // namespace kindlb::demo

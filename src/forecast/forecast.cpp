@@ -1,0 +1,230 @@
+#include "kindlb/forecast/forecast.hpp"
+
+#include "kindlb/core/eligibility.hpp"
+#include "kindlb/yaml/node.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace kindlb::forecast {
+
+namespace {
+
+using core::Claim;
+using core::Service;
+
+std::string name_of(const core::ServiceKey& key) {
+  return key.ns + "/" + key.name;
+}
+
+const char* name_of(core::ServiceType type) {
+  switch (type) {
+    case core::ServiceType::ClusterIp:
+      return "ClusterIP";
+    case core::ServiceType::NodePort:
+      return "NodePort";
+    case core::ServiceType::ExternalName:
+      return "ExternalName";
+    case core::ServiceType::LoadBalancer:
+      break;
+  }
+  return "LoadBalancer";
+}
+
+OutlookNote class_note(const Service& service, const core::Policy& policy) {
+  const auto name = service.spec.load_balancer_class.value_or("");
+  if (name.empty())
+    return {"NoClass",
+            "spec.loadBalancerClass is not set, and --require-class leaves such "
+            "Services to others."};
+  std::string ours;
+  for (const auto& one : policy.classes) ours += (ours.empty() ? "" : ", ") + one;
+  return {"OtherClass", "spec.loadBalancerClass is " + name + ", and this kindlb serves " + ours +
+                            " (--load-balancer-class)."};
+}
+
+OutlookNote why_ignored(const Service& service, Claim claim, const core::Policy& policy) {
+  if (claim == Claim::ReleaseDeleted)
+    return {"Deleted", "It is being deleted; its load balancer would be removed."};
+  if (claim == Claim::ReleaseChanged)
+    return {"NoLongerOurs",
+            "It has a load balancer that it no longer asks for, which would be "
+            "removed."};
+  if (service.deleting) return {"Deleted", "It is being deleted."};
+  if (service.spec.type != core::ServiceType::LoadBalancer)
+    return {"NotLoadBalancer",
+            std::string("spec.type is ") + name_of(service.spec.type) + ", not LoadBalancer."};
+  return class_note(service, policy);
+}
+
+Decision decision_of(const core::Forecast& forecast) {
+  if (forecast.claim != Claim::Ours) return Decision::Ignore;
+  switch (forecast.verdict.outcome) {
+    case core::Outcome::Serve:
+      return Decision::Serve;
+    case core::Outcome::Degrade:
+      return Decision::Degrade;
+    case core::Outcome::Refuse:
+      break;
+  }
+  return Decision::Refuse;
+}
+
+Outlook outlook_of(const Service& service, core::Forecast forecast, const core::Policy& policy) {
+  Outlook out{.service = name_of(service.key),
+              .decision = decision_of(forecast),
+              .reasons = {},
+              .warnings = {},
+              .forecast = std::move(forecast)};
+  const auto& seen = out.forecast;
+  if (out.decision == Decision::Ignore)
+    out.reasons.push_back(why_ignored(service, seen.claim, policy));
+  for (const auto& reason : seen.verdict.reasons)
+    out.reasons.push_back(
+        {reason.reason.empty() ? reason.feature + "NotSupported" : reason.reason, reason.message});
+  for (const auto& warning : seen.warnings)
+    out.warnings.push_back({warning.reason, warning.message});
+  for (const auto& note : seen.verdict.notes) out.warnings.push_back({"Note", note});
+  return out;
+}
+
+/// The cluster that manifests and facts make up together.
+class World {
+ public:
+  World(kube::Manifests manifests, const ClusterFacts& facts, const core::Policy& policy)
+      : manifests_(std::move(manifests)), facts_(facts), policy_(policy), network_(facts.network) {
+    kube::fill_defaults(manifests_.services, facts.families);
+    for (const auto& node : manifests_.nodes.empty() ? facts.nodes : manifests_.nodes)
+      nodes_.emplace(node.name, node);
+    for (const auto& node : manifests_.nodes)
+      for (const auto& address : node.internal_ips) take(address);
+    for (const auto& range : policy.ip_ranges)
+      if (const auto space = network_.find(range.family()); space != network_.end())
+        space->second.pools.push_back(range);
+  }
+
+  /// Brief endpoints as slices. They need the Services' ports, so this comes after the defaults.
+  core::Result<void> add_brief_endpoints() {
+    std::map<std::string, const Service*> by_name;
+    for (const auto& service : manifests_.services) by_name.emplace(name_of(service.key), &service);
+    for (const auto& brief : facts_.endpoints) {
+      const auto service = by_name.find(brief.service);
+      if (!brief.node.empty() && !nodes_.contains(brief.node))
+        return core::Error{core::ErrorKind::Invalid, brief.place,
+                           "there is no node '" + brief.node +
+                               "': name one of 'nodes', or of the "
+                               "Nodes among the manifests"};
+      if (service == by_name.end()) continue;
+      for (const auto family : {core::IpFamily::V4, core::IpFamily::V6})
+        if (auto added = add_slice(brief, *service->second, family); !added.ok()) return added;
+    }
+    for (const auto& slice : manifests_.slices) by_service_[slice.service].push_back(&slice);
+    return {};
+  }
+
+  std::vector<Outlook> look_ahead(core::Timestamp now) {
+    const auto& services = manifests_.services;
+    std::vector<std::size_t> order(services.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_partition(
+        order, [&](std::size_t i) { return !services[i].status.ingress.empty(); });
+    std::vector<Outlook> out(services.size());
+    core::ServiceWorld world;
+    world.nodes = &nodes_;
+    world.network = std::move(network_);
+    world.age = core::kSliceGrace;  // what is not in the files does not exist
+    world.now = now;
+    for (const auto i : order) {
+      world.service = &services[i];
+      world.slices = by_service_[services[i].key];
+      out[i] = outlook_of(services[i], core::foresee(world, policy_), policy_);
+      if (!out[i].forecast.config) continue;
+      for (const auto& given : out[i].forecast.config->addresses)
+        world.network.at(given.address.family()).taken.insert(given.address);
+    }
+    return out;
+  }
+
+ private:
+  void take(const core::IpAddress& address) {
+    if (const auto space = network_.find(address.family()); space != network_.end())
+      space->second.taken.insert(address);
+  }
+
+  core::Result<void> add_slice(const BriefEndpoints& brief, const Service& service,
+                               core::IpFamily family) {
+    core::EndpointSlice slice{.service = service.key,
+                              .name = service.key.name + "-" + core::name_of(family),
+                              .family = family,
+                              .ports = {},
+                              .endpoints = {}};
+    for (const auto& address : brief.addresses)
+      if (address.family() == family)
+        slice.endpoints.push_back({.address = address,
+                                   .ready = brief.ready,
+                                   .serving = brief.ready,
+                                   .node = node_of(brief)});
+    if (slice.endpoints.empty()) return {};
+    for (const auto& port : service.spec.ports) {
+      const auto number = number_of(brief, port);
+      if (!number)
+        return core::Error{core::ErrorKind::Invalid, brief.place,
+                           "the target port of " + brief.service + " is the name '" +
+                               port.target_port + "': give its number as ports: {" +
+                               (port.name.empty() ? "\"\"" : port.name) + ": ...}"};
+      slice.ports.push_back({port.name, port.protocol, *number});
+    }
+    manifests_.slices.push_back(std::move(slice));
+    return {};
+  }
+
+  std::string node_of(const BriefEndpoints& brief) const {
+    if (!brief.node.empty() || nodes_.empty()) return brief.node;
+    return facts_.nodes.empty() ? nodes_.begin()->first : facts_.nodes.front().name;
+  }
+
+  static std::optional<std::uint16_t> number_of(const BriefEndpoints& brief,
+                                                const core::ServicePort& port) {
+    if (const auto given = brief.ports.find(port.name); given != brief.ports.end())
+      return given->second;
+    const auto value = yaml::resolve(
+        {.kind = yaml::Kind::Scalar, .place = {}, .text = port.target_port, .plain = true});
+    const auto* const number = std::get_if<std::int64_t>(&value);
+    if (number == nullptr || *number < 1 || *number > 65535) return std::nullopt;
+    return static_cast<std::uint16_t>(*number);
+  }
+
+  kube::Manifests manifests_;
+  const ClusterFacts& facts_;
+  const core::Policy& policy_;
+  std::map<core::IpFamily, core::AddressSpace> network_;
+  core::Nodes nodes_;
+  std::map<core::ServiceKey, core::Slices> by_service_;
+};
+
+}  // namespace
+
+const char* name_of(Decision decision) {
+  switch (decision) {
+    case Decision::Serve:
+      return "serve";
+    case Decision::Degrade:
+      return "degrade";
+    case Decision::Refuse:
+      return "refuse";
+    case Decision::Ignore:
+      break;
+  }
+  return "ignore";
+}
+
+core::Result<std::vector<Outlook>> look_ahead(kube::Manifests manifests, const ClusterFacts& facts,
+                                              const core::Policy& policy, core::Timestamp now) {
+  World world(std::move(manifests), facts, policy);
+  if (auto added = world.add_brief_endpoints(); !added.ok()) return added.error();
+  return world.look_ahead(now);
+}
+
+}  // namespace kindlb::forecast

@@ -1,0 +1,197 @@
+#include "kindlb/sandbox/workloads.hpp"
+
+#include "kindlb/log/log.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <utility>
+
+namespace kindlb::sandbox {
+
+namespace {
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kNode = "sandbox";
+constexpr const char* kManager = "?fieldManager=kindlb-workloads";
+constexpr auto kEvery = 300ms;
+/// Long enough to be seen, short enough for a talk.
+constexpr auto kDeadFor = 3s;
+constexpr auto kStartLimit = 20s;
+
+Json get(http::Client& api, const std::string& path) {
+  const auto answer = api.send({.target = path});
+  if (!answer || answer->status != 200) return nullptr;
+  return Json::parse(answer->body, nullptr, false);
+}
+
+bool write(http::Client& api, const std::string& method, const std::string& path, const Json& body,
+           const char* type = "application/json") {
+  const auto answer = api.send({.method = method,
+                                .target = path + kManager,
+                                .headers = {{"Content-Type", type}},
+                                .body = body.dump()});
+  if (answer && answer->status / 100 == 2) return true;
+  log::debug("{} {}: {}", method, path, answer ? answer->body : answer.error().text());
+  return false;
+}
+
+bool patch(http::Client& api, const std::string& path, const Json& body) {
+  return write(api, "PATCH", path, body, "application/merge-patch+json");
+}
+
+std::string annotation(const Json& object, const char* name) {
+  const auto pointer = Json::json_pointer("/metadata/annotations");
+  if (!object.is_object() || !object.contains(pointer)) return {};
+  const auto& all = object[pointer];
+  return all.is_object() && all.contains(name) && all[name].is_string()
+             ? all[name].get<std::string>()
+             : std::string();
+}
+
+int replicas(http::Client& api) {
+  const auto text = annotation(get(api, "/api/v1/namespaces/default"), kReplicasAnnotation);
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
+    return kDefaultReplicas;
+  return std::min(std::atoi(text.c_str()), kMaxReplicas);
+}
+
+std::string new_name() {
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
+  std::random_device random;
+  std::string name = "echo-";
+  for (int i = 0; i < 5; ++i) name += kLetters[random() % kLetters.size()];
+  return name;
+}
+
+Json pod_of(const std::string& name) {
+  const Json ports{{{"name", "http"}, {"containerPort", 8080}, {"protocol", "TCP"}},
+                   {{"name", "udp"}, {"containerPort", 8080}, {"protocol", "UDP"}}};
+  return {{"metadata", {{"name", name}, {"labels", {{"app", "echo"}}}}},
+          {"spec",
+           {{"nodeName", kNode},
+            {"containers", {{{"name", "echo"}, {"image", "kindlb-echo"}, {"ports", ports}}}}}}};
+}
+
+Json status_of(const EchoContainer& container, bool ready, int restarts) {
+  const auto text = [](bool value) { return value ? "True" : "False"; };
+  Json status{
+      {"phase", "Running"},
+      {"reason", container.running ? Json() : Json("Error")},
+      {"conditions",
+       {{{"type", "Ready"}, {"status", text(ready)}},
+        {{"type", "ContainersReady"}, {"status", text(ready)}}}},
+      {"containerStatuses", {{{"name", "echo"}, {"ready", ready}, {"restartCount", restarts}}}}};
+  if (!container.ipv4) return status;
+  status["podIP"] = container.ipv4->text();
+  status["podIPs"] = Json::array({{{"ip", container.ipv4->text()}}});
+  if (container.ipv6) status["podIPs"].push_back({{"ip", container.ipv6->text()}});
+  return status;
+}
+
+/// Whether `now` already says what the merge patch `wanted` would.
+bool holds(const Json& now, Json wanted) {
+  auto after = now.is_object() ? now : Json::object();
+  after.merge_patch(wanted);
+  return after == now;
+}
+}  // namespace
+
+Workloads::Workloads(Containers& stage, std::shared_ptr<http::Client> api)
+    : stage_(stage), api_(std::move(api)) {}
+
+void Workloads::start(const std::stop_token& stop) {
+  register_node();
+  const auto deadline = Clock::now() + kStartLimit;
+  while (!settle() && !stop.stop_requested() && Clock::now() < deadline)
+    std::this_thread::sleep_for(20ms);
+  thread_ = std::jthread([this](const std::stop_token& ended) { run(ended); });
+}
+
+void Workloads::run(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  while (!wake.wait_for(lock, stop, kEvery, [&] { return stop.stop_requested(); })) settle();
+}
+
+void Workloads::register_node() {
+  Json addresses{{{"type", "Hostname"}, {"address", kNode}}};
+  for (const auto& address : stage_.node_addresses())
+    addresses.push_back({{"type", "InternalIP"}, {"address", address}});
+  const Json node{{"metadata", {{"name", kNode}, {"labels", {{"kubernetes.io/hostname", kNode}}}}},
+                  {"status",
+                   {{"addresses", addresses},
+                    {"conditions", {{{"type", "Ready"}, {"status", "True"}}}},
+                    {"nodeInfo", {{"kubeletVersion", "sandbox"}}}}}};
+  if (get(*api_, std::string("/api/v1/nodes/") + kNode).is_object())
+    patch(*api_, std::string("/api/v1/nodes/") + kNode + "/status", {{"status", node["status"]}});
+  else
+    write(*api_, "POST", "/api/v1/nodes", node);
+}
+
+void Workloads::attend(const EchoContainer& container, const std::string& pod_json) {
+  const auto pod = Json::parse(pod_json, nullptr, false);
+  const auto path = std::string(kPods) + "/" + container.name;
+  if (annotation(pod, kKillAnnotation) == "true") {
+    (void)stage_.kill(container);
+    patch(*api_, path, {{"metadata", {{"annotations", {{kKillAnnotation, nullptr}}}}}});
+  }
+  const bool ready = container.running && annotation(pod, kUnreadyAnnotation) != "true";
+  const auto status = status_of(container, ready, restarts_[container.name]);
+  if (!holds(pod.value("status", Json::object()), status))
+    patch(*api_, path + "/status", {{"status", status}});
+  revive(container);
+}
+
+void Workloads::revive(const EchoContainer& container) {
+  if (container.running) {
+    died_.erase(container.name);
+  } else if (Clock::now() - died_.try_emplace(container.name, Clock::now()).first->second >
+             kDeadFor) {
+    if (stage_.restart(container)) ++restarts_[container.name];
+  }
+}
+
+bool Workloads::settle() {
+  const auto containers = stage_.workloads();
+  const auto listed = get(*api_, std::string(kPods) + "?labelSelector=app%3Decho");
+  if (!containers || !listed.is_object()) return false;
+  std::map<std::string, Json> pods;
+  for (const auto& pod : listed["items"]) pods[pod["metadata"]["name"]] = pod;
+
+  bool settled = true;
+  for (const auto& [name, container] : *containers) {
+    const auto pod = pods.find(name);
+    if (pod == pods.end()) {
+      (void)stage_.remove(container);
+      settled = false;
+      continue;
+    }
+    attend(container, pod->second.dump());
+  }
+  const auto wanted = static_cast<std::size_t>(replicas(*api_));
+  for (auto pod = pods.rbegin(); pod != pods.rend() && pods.size() > wanted;) {
+    write(*api_, "DELETE", std::string(kPods) + "/" + pod->first, Json::object());
+    pods.erase(std::prev(pod.base()));
+    pod = pods.rbegin();
+    settled = false;
+  }
+  std::vector<std::string> missing;
+  for (const auto& [name, pod] : pods)
+    if (containers->count(name) == 0) missing.push_back(name);
+  stage_.start_all(missing);
+  for (auto have = pods.size(); have < wanted; ++have) {
+    write(*api_, "POST", kPods, pod_of(new_name()));
+    settled = false;
+  }
+  return settled && missing.empty();
+}
+
+}  // namespace kindlb::sandbox
