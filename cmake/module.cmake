@@ -1,24 +1,41 @@
 # kindlb_library(<module> SOURCES a.cpp ... [LINKS kindlb::core ...] [PRIVATE_LINKS CURL::libcurl ...])
 # declares the static library of one module. Sources are listed by name: a file nobody lists is not built.
+# Its public headers are in include/<module>, an include root of their own: a source can include only what its module
+# links. Private headers stay in src/<module>, which only the module itself and its tests have on their include path.
+# LINKS: modules whose headers the public headers include; PRIVATE_LINKS: what only the sources use.
 function(kindlb_library module)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  foreach(link IN LISTS ARG_LINKS ARG_PRIVATE_LINKS)
+    if(link MATCHES "^kindlb::" AND NOT TARGET ${link})
+      message(FATAL_ERROR "module ${module} may not link ${link}: modules link only those that CMakeLists.txt adds before")
+    endif()
+  endforeach()
   add_library(kindlb_${module} STATIC ${ARG_SOURCES})
   add_library(kindlb::${module} ALIAS kindlb_${module})
   target_include_directories(kindlb_${module}
-    PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/include/${module}"
-    PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    PUBLIC "${PROJECT_SOURCE_DIR}/include/${module}"
+    PRIVATE "${PROJECT_SOURCE_DIR}/src/${module}")
   target_link_libraries(kindlb_${module}
     PUBLIC ${ARG_LINKS}
     PRIVATE kindlb_options ${ARG_PRIVATE_LINKS})
 endfunction()
 
+# kindlb_see_inside(<target> kindlb::module ...): let a test include these modules' private headers.
+function(kindlb_see_inside target)
+  foreach(module IN LISTS ARGN)
+    if(module MATCHES "^kindlb::(.+)$")
+      target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/${CMAKE_MATCH_1}")
+    endif()
+  endforeach()
+endfunction()
+
 # kindlb_test(<name> LABEL unit|wire|contract|integration SOURCES ... LINKS ... [TIMEOUT seconds])
-# declares one doctest binary and registers it under its label.
+# declares one doctest binary and registers it under its label. It sees the private headers of the modules it links.
 function(kindlb_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_include_directories(${name} PRIVATE
-    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/test")
+  kindlb_see_inside(${name} ${ARG_LINKS})
   target_compile_definitions(${name} PRIVATE
     KINDLB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KINDLB_BINARY_DIR="${PROJECT_BINARY_DIR}")
   # What a test costs is compiling it.

@@ -1,7 +1,7 @@
-#include "kindlb/agent/agent.hpp"
+#include "agent.hpp"
 
-#include "kindlb/agent/log.hpp"
 #include "kindlb/base/version.hpp"
+#include "log.hpp"
 
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 // The agent's gates: rules of the kernel for UDP ports, and the listeners behind them.
-#include "kindlb/agent/agent.hpp"
-#include "kindlb/agent/log.hpp"
+#include "agent.hpp"
+#include "log.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // The agent's generations: what Envoy is told, and what comes of it.
-#include "kindlb/agent/agent.hpp"
-#include "kindlb/agent/log.hpp"
+#include "agent.hpp"
+#include "log.hpp"
 
 #include <algorithm>
 

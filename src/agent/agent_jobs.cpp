@@ -1,6 +1,6 @@
 // The agent's jobs: one per Apply or Release under way.
-#include "kindlb/agent/agent.hpp"
-#include "kindlb/agent/log.hpp"
+#include "agent.hpp"
+#include "log.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-#include "kindlb/agent/control.hpp"
-#include "kindlb/agent/log.hpp"
+#include "control.hpp"
+#include "log.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

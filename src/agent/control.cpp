@@ -1,4 +1,4 @@
-#include "kindlb/agent/control.hpp"
+#include "control.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

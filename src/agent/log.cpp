@@ -1,4 +1,4 @@
-#include "kindlb/agent/log.hpp"
+#include "log.hpp"
 
 #include <unistd.h>
 

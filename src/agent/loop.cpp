@@ -1,4 +1,4 @@
-#include "kindlb/agent/loop.hpp"
+#include "loop.hpp"
 
 #include <poll.h>
 

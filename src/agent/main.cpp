@@ -1,8 +1,8 @@
 // kindlb-agent: pid 1 of a proxy container.
-#include "agent/run.hpp"
-#include "kindlb/agent/control.hpp"
+#include "control.hpp"
 #include "kindlb/base/version.hpp"
-#include "kindlb/proxy/protocol.hpp"
+#include "kindlb/protocol/protocol.hpp"
+#include "run.hpp"
 
 #include <cstdio>
 #include <string_view>

@@ -1,7 +1,7 @@
-#include "agent/run.hpp"
+#include "run.hpp"
 
-#include "kindlb/agent/agent.hpp"
-#include "kindlb/agent/log.hpp"
+#include "agent.hpp"
+#include "log.hpp"
 
 #include <poll.h>
 #include <sys/signalfd.h>

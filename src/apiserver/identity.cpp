@@ -1,6 +1,6 @@
-#include "apiserver/identity.hpp"
+#include "identity.hpp"
 
-#include "apiserver/schema/validation.hpp"
+#include "schema/validation.hpp"
 
 #include <time.h>
 

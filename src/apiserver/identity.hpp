@@ -1,10 +1,10 @@
 #pragma once
 // What the server gives an object itself: names, uids, times.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
-#include "apiserver/schema/resources.hpp"
-#include "apiserver/storage/store.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
+#include "schema/resources.hpp"
+#include "storage/store.hpp"
 
 #include <optional>
 #include <string>

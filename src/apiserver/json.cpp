@@ -1,4 +1,4 @@
-#include "apiserver/json.hpp"
+#include "json.hpp"
 
 #include <algorithm>
 

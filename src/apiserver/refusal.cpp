@@ -1,6 +1,6 @@
-#include "apiserver/refusal.hpp"
+#include "refusal.hpp"
 
-#include "apiserver/schema/resources.hpp"
+#include "schema/resources.hpp"
 
 #include <fmt/format.h>
 

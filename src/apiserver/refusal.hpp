@@ -2,7 +2,7 @@
 // What the API says when it does not do what it was asked: the value behind a Status object. These
 // are the server's answers, not failures of the environment, so they are no core::Error.
 
-#include "apiserver/json.hpp"
+#include "json.hpp"
 #include "kindlb/core/assert.hpp"
 
 #include <string>

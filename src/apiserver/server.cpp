@@ -1,10 +1,10 @@
 #include "kindlb/apiserver/server.hpp"
 
-#include "apiserver/service/endpoint_keeper.hpp"
-#include "apiserver/storage/state_file.hpp"
-#include "apiserver/verbs/handler.hpp"
 #include "kindlb/http_server/listener.hpp"
 #include "kindlb/http_server/tls_transport.hpp"
+#include "service/endpoint_keeper.hpp"
+#include "storage/state_file.hpp"
+#include "verbs/handler.hpp"
 
 #include <sys/resource.h>
 #include <sys/socket.h>

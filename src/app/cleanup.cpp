@@ -1,10 +1,10 @@
-#include "app/startup.hpp"
-#include "kindlb/app/commands.hpp"
+#include "commands.hpp"
 #include "kindlb/controller/kind_clusters.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/kube/api.hpp"
 #include "kindlb/proxy/containers.hpp"
 #include "kindlb/sandbox/containers.hpp"
+#include "startup.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-#include "app/command_words.hpp"
-#include "kindlb/app/options.hpp"
+#include "command_words.hpp"
+#include "options.hpp"
 
 namespace kindlb::app {
 

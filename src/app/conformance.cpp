@@ -1,13 +1,13 @@
 // `kindlb conformance`: KEP-4631's tests against any provider.
 
-#include "app/startup.hpp"
-#include "app/stop_signal.hpp"
-#include "kindlb/app/commands.hpp"
+#include "commands.hpp"
 #include "kindlb/conformance/console.hpp"
 #include "kindlb/conformance/result_files.hpp"
 #include "kindlb/conformance/runner.hpp"
 #include "kindlb/kube/config.hpp"
 #include "kindlb/kube/objects.hpp"
+#include "startup.hpp"
+#include "stop_signal.hpp"
 
 #include <unistd.h>
 

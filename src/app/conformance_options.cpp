@@ -1,4 +1,4 @@
-#include "app/flags.hpp"
+#include "flags.hpp"
 #include "kindlb/conformance/runner.hpp"
 
 #include <charconv>

@@ -2,8 +2,8 @@
 
 #include "kindlb/demo/demo.hpp"
 
-#include "app/startup.hpp"
-#include "kindlb/app/commands.hpp"
+#include "commands.hpp"
+#include "startup.hpp"
 
 #include <chrono>
 

@@ -2,7 +2,7 @@
 // How flags are defined, shared by the sub-commands. Included by few sources: CLI11 is slow to
 // compile.
 
-#include "kindlb/app/options.hpp"
+#include "options.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,8 +1,8 @@
-#include "app/memory.hpp"
-#include "kindlb/app/commands.hpp"
-#include "kindlb/app/options.hpp"
+#include "commands.hpp"
 #include "kindlb/base/version.hpp"
 #include "kindlb/log/log.hpp"
+#include "memory.hpp"
+#include "options.hpp"
 
 #include <cstdio>
 #include <string>

@@ -1,4 +1,4 @@
-#include "app/memory.hpp"
+#include "memory.hpp"
 
 #include <malloc.h>
 #include <sys/mman.h>

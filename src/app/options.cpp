@@ -1,7 +1,7 @@
-#include "kindlb/app/options.hpp"
+#include "options.hpp"
 
-#include "app/command_words.hpp"
-#include "app/flags.hpp"
+#include "command_words.hpp"
+#include "flags.hpp"
 #include "kindlb/profile/profile.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
-#include "app/startup.hpp"
-#include "kindlb/app/commands.hpp"
+#include "commands.hpp"
 #include "kindlb/forecast/cluster_facts.hpp"
 #include "kindlb/forecast/forecast.hpp"
 #include "kindlb/kube/manifest.hpp"
 #include "kindlb/yaml/file.hpp"
+#include "startup.hpp"
 
 #include <algorithm>
 #include <cerrno>

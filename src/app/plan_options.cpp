@@ -1,4 +1,4 @@
-#include "app/flags.hpp"
+#include "flags.hpp"
 
 namespace kindlb::app {
 

@@ -1,10 +1,10 @@
-#include "app/startup.hpp"
-#include "app/stop_signal.hpp"
-#include "kindlb/app/commands.hpp"
+#include "commands.hpp"
 #include "kindlb/controller/provider.hpp"
 #include "kindlb/kube/api.hpp"
 #include "kindlb/kube/config.hpp"
 #include "kindlb/log/log.hpp"
+#include "startup.hpp"
+#include "stop_signal.hpp"
 
 #include <optional>
 #include <utility>

@@ -1,9 +1,9 @@
 // `kindlb sandbox`: everything a person needs to try load balancers, without a cluster.
 
-#include "app/startup.hpp"
-#include "kindlb/app/commands.hpp"
+#include "commands.hpp"
 #include "kindlb/log/log.hpp"
 #include "kindlb/sandbox/session.hpp"
+#include "startup.hpp"
 
 #include <fmt/format.h>
 

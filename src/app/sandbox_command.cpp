@@ -1,9 +1,9 @@
 // `kindlb sandbox scale|kill|ready|unready`: what a presenter makes happen in a running sandbox.
 
-#include "app/startup.hpp"
-#include "kindlb/app/commands.hpp"
+#include "commands.hpp"
 #include "kindlb/http/client.hpp"
 #include "kindlb/sandbox/workloads.hpp"
+#include "startup.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
-#include "app/startup.hpp"
+#include "startup.hpp"
 
-#include "app/memory.hpp"
 #include "kindlb/log/log.hpp"
+#include "memory.hpp"
 
 #include <cstdio>
 #include <utility>

@@ -1,12 +1,12 @@
 #pragma once
 // What several sub-commands begin with.
 
-#include "app/stop_signal.hpp"
-#include "kindlb/app/options.hpp"
 #include "kindlb/controller/provider.hpp"
 #include "kindlb/core/result.hpp"
 #include "kindlb/docker/engine.hpp"
 #include "kindlb/sandbox/session.hpp"
+#include "options.hpp"
+#include "stop_signal.hpp"
 
 #include <memory>
 

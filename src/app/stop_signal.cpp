@@ -1,4 +1,4 @@
-#include "app/stop_signal.hpp"
+#include "stop_signal.hpp"
 
 #include <signal.h>
 #include <unistd.h>

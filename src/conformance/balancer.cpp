@@ -1,4 +1,4 @@
-#include "conformance/balancer.hpp"
+#include "balancer.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // One Service under test: made, changed, judged by its conditions, and spoken to. Deleted with the
 // object, if it was made.
 
-#include "conformance/scene.hpp"
-#include "conformance/traffic.hpp"
+#include "scene.hpp"
+#include "traffic.hpp"
 
 #include <cstdint>
 #include <functional>

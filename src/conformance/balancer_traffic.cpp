@@ -1,6 +1,6 @@
 // The half of a Balancer that speaks to it.
 
-#include "conformance/balancer.hpp"
+#include "balancer.hpp"
 
 #include <fmt/format.h>
 

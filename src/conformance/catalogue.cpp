@@ -1,5 +1,5 @@
-#include "conformance/test.hpp"
 #include "kindlb/conformance/runner.hpp"
+#include "test.hpp"
 
 #include <regex>
 

@@ -1,7 +1,7 @@
 // What a run leaves is found by its label alone, so that also a run that was killed can be cleaned
 // up after.
 
-#include "conformance/world.hpp"
+#include "world.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "kindlb/conformance/runner.hpp"
 
-#include "conformance/balancer.hpp"
+#include "balancer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "conformance/scene.hpp"
+#include "scene.hpp"
 
 #include <fmt/format.h>
 

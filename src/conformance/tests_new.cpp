@@ -1,6 +1,6 @@
 // The tests the KEP asks to be added, and its rules for providers themselves.
 
-#include "conformance/balancer.hpp"
+#include "balancer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // What a provider may refuse, if it says so, and the features that can be required.
 
-#include "conformance/balancer.hpp"
+#include "balancer.hpp"
 
 #include <fmt/format.h>
 

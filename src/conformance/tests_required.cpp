@@ -1,6 +1,6 @@
 // What every provider must do, also those that have never heard of KEP-4631.
 
-#include "conformance/balancer.hpp"
+#include "balancer.hpp"
 
 #include <fmt/format.h>
 

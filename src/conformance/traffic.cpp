@@ -1,4 +1,4 @@
-#include "conformance/traffic.hpp"
+#include "traffic.hpp"
 
 #include "kindlb/http/client.hpp"
 

@@ -1,4 +1,4 @@
-#include "conformance/world.hpp"
+#include "world.hpp"
 
 #include <fmt/format.h>
 

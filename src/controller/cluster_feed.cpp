@@ -1,4 +1,4 @@
-#include "kindlb/controller/cluster_feed.hpp"
+#include "cluster_feed.hpp"
 
 #include "kindlb/log/log.hpp"
 

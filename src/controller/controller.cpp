@@ -1,4 +1,4 @@
-#include "kindlb/controller/controller.hpp"
+#include "controller.hpp"
 
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"

@@ -1,4 +1,4 @@
-#include "kindlb/controller/networks.hpp"
+#include "networks.hpp"
 
 #include <memory>
 #include <utility>

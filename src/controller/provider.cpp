@@ -1,8 +1,8 @@
 #include "kindlb/controller/provider.hpp"
 
+#include "controller.hpp"
+#include "fleet/docker_proxy_host.hpp"
 #include "kindlb/base/version.hpp"
-#include "kindlb/controller/controller.hpp"
-#include "kindlb/controller/docker_proxy_host.hpp"
 #include "kindlb/log/log.hpp"
 #include "kindlb/proxy/image.hpp"
 

@@ -1,4 +1,4 @@
-#include "kindlb/controller/reconciler.hpp"
+#include "reconciler.hpp"
 
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/log/log.hpp"

@@ -1,7 +1,7 @@
-#include "controller/jitter.hpp"
-#include "kindlb/controller/reconciler.hpp"
+#include "jitter.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
+#include "reconciler.hpp"
 
 #include <algorithm>
 #include <utility>

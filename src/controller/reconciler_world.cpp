@@ -1,4 +1,4 @@
-#include "kindlb/controller/reconciler.hpp"
+#include "reconciler.hpp"
 
 #include <algorithm>
 

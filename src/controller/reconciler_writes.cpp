@@ -1,8 +1,8 @@
-#include "controller/jitter.hpp"
-#include "kindlb/controller/reconciler.hpp"
+#include "jitter.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/log/log.hpp"
+#include "reconciler.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "kindlb/core/plan.hpp"
 
-#include "core/draft.hpp"
+#include "draft.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/draft.hpp"
+#include "draft.hpp"
 
 #include <algorithm>
 

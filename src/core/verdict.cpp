@@ -1,6 +1,6 @@
 #include "kindlb/core/verdict.hpp"
 
-#include "core/findings.hpp"
+#include "findings.hpp"
 #include "kindlb/base/text.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"

@@ -1,4 +1,4 @@
-#include "core/findings.hpp"
+#include "findings.hpp"
 #include "kindlb/base/text.hpp"
 
 #include <algorithm>

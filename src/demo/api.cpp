@@ -1,4 +1,4 @@
-#include "demo/api.hpp"
+#include "api.hpp"
 
 #include "kindlb/yaml/node.hpp"
 

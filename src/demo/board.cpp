@@ -1,4 +1,4 @@
-#include "demo/board.hpp"
+#include "board.hpp"
 
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"

@@ -2,11 +2,11 @@
 // All Services at a glance, kept up to date: what is told of them, and what a client hears. Every
 // time a Service says that it serves something new, it is asked.
 
-#include "demo/probe.hpp"
-#include "demo/screen.hpp"
-#include "demo/watch.hpp"
-#include "demo/words.hpp"
 #include "kindlb/core/policy.hpp"
+#include "probe.hpp"
+#include "screen.hpp"
+#include "watch.hpp"
+#include "words.hpp"
 
 #include <map>
 #include <string>

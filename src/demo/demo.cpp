@@ -1,8 +1,8 @@
 #include "kindlb/demo/demo.hpp"
 
-#include "demo/api.hpp"
-#include "demo/board.hpp"
-#include "demo/script.hpp"
+#include "api.hpp"
+#include "board.hpp"
+#include "script.hpp"
 
 #include <fmt/format.h>
 

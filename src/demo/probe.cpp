@@ -1,4 +1,4 @@
-#include "demo/probe.hpp"
+#include "probe.hpp"
 
 #include "kindlb/http/client.hpp"
 

@@ -1,4 +1,4 @@
-#include "demo/screen.hpp"
+#include "screen.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

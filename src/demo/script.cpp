@@ -1,7 +1,7 @@
-#include "demo/script.hpp"
+#include "script.hpp"
 
-#include "demo/probe.hpp"
 #include "kindlb/core/conditions.hpp"
+#include "probe.hpp"
 
 #include <poll.h>
 #include <unistd.h>

@@ -2,11 +2,11 @@
 // `kindlb demo --script conditions`: the life of one Service as its conditions tell it (KEP-4631),
 // a step at a time, for a talk.
 
-#include "demo/screen.hpp"
-#include "demo/watch.hpp"
 #include "kindlb/demo/demo.hpp"
 #include "kindlb/docker/engine.hpp"
 #include "kindlb/http/client.hpp"
+#include "screen.hpp"
+#include "watch.hpp"
 
 #include <functional>
 #include <string>

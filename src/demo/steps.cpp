@@ -1,6 +1,6 @@
-#include "demo/api.hpp"
-#include "demo/script.hpp"
+#include "api.hpp"
 #include "kindlb/core/conditions.hpp"
+#include "script.hpp"
 
 namespace kindlb::demo {
 

@@ -1,6 +1,6 @@
-#include "demo/watch.hpp"
+#include "watch.hpp"
 
-#include "demo/words.hpp"
+#include "words.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "demo/words.hpp"
+#include "words.hpp"
 
 #include "kindlb/core/conditions.hpp"
 

@@ -1,4 +1,4 @@
-#include "docker/api_version.hpp"
+#include "api_version.hpp"
 
 #include <fmt/format.h>
 

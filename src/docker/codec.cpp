@@ -1,6 +1,6 @@
-#include "docker/codec.hpp"
+#include "codec.hpp"
 
-#include "docker/json_access.hpp"
+#include "json_access.hpp"
 #include "kindlb/core/base64.hpp"
 
 #include <algorithm>

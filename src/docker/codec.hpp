@@ -2,7 +2,7 @@
 // The Engine API's JSON to our structs and back. Pure. Decoders give nothing when the text is not
 // JSON or lacks what identifies the object; other members of a wrong type count as absent.
 
-#include "docker/api_version.hpp"
+#include "api_version.hpp"
 #include "kindlb/docker/engine.hpp"
 
 #include <map>

@@ -1,5 +1,5 @@
-#include "docker/codec.hpp"
-#include "docker/json_access.hpp"
+#include "codec.hpp"
+#include "json_access.hpp"
 
 namespace kindlb::docker {
 

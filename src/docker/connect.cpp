@@ -1,5 +1,5 @@
-#include "docker/codec.hpp"
-#include "docker/http_engine.hpp"
+#include "codec.hpp"
+#include "http_engine.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "docker/codec.hpp"
-#include "docker/http_engine.hpp"
-#include "docker/image_reference.hpp"
+#include "codec.hpp"
+#include "http_engine.hpp"
+#include "image_reference.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "docker/http_date.hpp"
+#include "http_date.hpp"
 
 #include <charconv>
 #include <chrono>

@@ -1,8 +1,8 @@
 #pragma once
 // Engine over the Transport. Its calls are spread over engine_*.cpp by what they are about.
 
-#include "docker/transport.hpp"
 #include "kindlb/docker/engine.hpp"
+#include "transport.hpp"
 
 #include <utility>
 

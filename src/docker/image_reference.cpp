@@ -1,4 +1,4 @@
-#include "docker/image_reference.hpp"
+#include "image_reference.hpp"
 
 namespace kindlb::docker {
 

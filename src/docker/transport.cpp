@@ -1,7 +1,7 @@
-#include "docker/transport.hpp"
+#include "transport.hpp"
 
-#include "docker/codec.hpp"
-#include "docker/http_date.hpp"
+#include "codec.hpp"
+#include "http_date.hpp"
 #include "kindlb/core/line_splitter.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // Engine requests: the versioned path, escaped queries, and answers that are errors unless the
 // engine said yes. Thread-safe, as the Client is.
 
-#include "docker/api_version.hpp"
+#include "api_version.hpp"
 #include "kindlb/http/client.hpp"
 
 #include <chrono>

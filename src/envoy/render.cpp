@@ -1,8 +1,8 @@
 #include "kindlb/envoy/render.hpp"
 
-#include "envoy/template.hpp"
 #include "kindlb/core/assert.hpp"
 #include "kindlb/core/hash.hpp"
+#include "template.hpp"
 
 #include <algorithm>
 #include <set>

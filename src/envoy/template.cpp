@@ -1,6 +1,6 @@
-#include "envoy/template.hpp"
+#include "template.hpp"
 
-#include "envoy/embedded_file.hpp"
+#include "embedded_file.hpp"
 #include "kindlb/core/assert.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-#include "forecast/yaml_text.hpp"
 #include "kindlb/envoy/render.hpp"
 #include "kindlb/forecast/forecast.hpp"
 #include "kindlb/kube/manifest.hpp"
-#include "kindlb/proxy/protocol.hpp"
+#include "kindlb/protocol/protocol.hpp"
+#include "yaml_text.hpp"
 
 #include <nlohmann/json.hpp>
 

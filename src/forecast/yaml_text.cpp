@@ -1,4 +1,4 @@
-#include "forecast/yaml_text.hpp"
+#include "yaml_text.hpp"
 
 #include "kindlb/yaml/node.hpp"
 

@@ -1,9 +1,9 @@
 #include "kindlb/http/client.hpp"
 
-#include "http/curl_pair.hpp"
-#include "http/options.hpp"
-#include "http/transfer.hpp"
-#include "http/upgrade.hpp"
+#include "curl_pair.hpp"
+#include "options.hpp"
+#include "transfer.hpp"
+#include "upgrade.hpp"
 
 #include <utility>
 

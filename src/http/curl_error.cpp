@@ -1,4 +1,4 @@
-#include "http/curl_error.hpp"
+#include "curl_error.hpp"
 
 #include <fmt/format.h>
 

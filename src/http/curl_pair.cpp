@@ -1,4 +1,4 @@
-#include "http/curl_pair.hpp"
+#include "curl_pair.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
-#include "http/options.hpp"
+#include "options.hpp"
 
-#include "http/text.hpp"
 #include "kindlb/base/version.hpp"
+#include "text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 // The libcurl options of one connection and of one request. Callers keep the Site, the Request and
 // the returned list alive until the transfer has ended: libcurl only borrows them.
 
-#include "http/curl_pair.hpp"
-#include "http/route.hpp"
+#include "curl_pair.hpp"
 #include "kindlb/http/client.hpp"
+#include "route.hpp"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
-#include "http/response_head.hpp"
+#include "response_head.hpp"
 
-#include "http/text.hpp"
 #include "kindlb/base/text.hpp"
 #include "kindlb/base/version.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "http/route.hpp"
+#include "route.hpp"
 
-#include "http/text.hpp"
+#include "text.hpp"
 
 #include <sys/un.h>
 

@@ -1,5 +1,5 @@
-#include "http/text.hpp"
 #include "kindlb/http/client.hpp"
+#include "text.hpp"
 
 namespace kindlb::http {
 

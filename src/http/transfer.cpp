@@ -1,8 +1,8 @@
-#include "http/transfer.hpp"
+#include "transfer.hpp"
 
-#include "http/curl_error.hpp"
-#include "http/text.hpp"
+#include "curl_error.hpp"
 #include "kindlb/base/text.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 

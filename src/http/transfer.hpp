@@ -3,9 +3,9 @@
 // libcurl, never inside it. Lives for one call, on one thread; only the stop request comes from
 // elsewhere.
 
-#include "http/curl_pair.hpp"
-#include "http/options.hpp"
+#include "curl_pair.hpp"
 #include "kindlb/http/client.hpp"
+#include "options.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,9 +1,9 @@
-#include "http/upgrade.hpp"
+#include "upgrade.hpp"
 
-#include "http/curl_error.hpp"
-#include "http/response_head.hpp"
-#include "http/text.hpp"
-#include "http/transfer.hpp"
+#include "curl_error.hpp"
+#include "response_head.hpp"
+#include "text.hpp"
+#include "transfer.hpp"
 
 #include <poll.h>
 

@@ -2,9 +2,9 @@
 // A connection taken over after the answer's head. libcurl makes it (so unix sockets, TLS and
 // client certificates come for free) and then only moves bytes.
 
-#include "http/curl_pair.hpp"
-#include "http/options.hpp"
+#include "curl_pair.hpp"
 #include "kindlb/http/client.hpp"
+#include "options.hpp"
 
 #include <memory>
 #include <stop_token>

@@ -1,4 +1,4 @@
-#include "kube/admission.hpp"
+#include "admission.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,9 @@
 #include "kindlb/kube/api.hpp"
 
-#include "kube/codec.hpp"
-#include "kube/encode.hpp"
-#include "kube/paths.hpp"
-#include "kube/status.hpp"
+#include "codec.hpp"
+#include "encode.hpp"
+#include "paths.hpp"
+#include "status.hpp"
 
 #include <nlohmann/json.hpp>
 

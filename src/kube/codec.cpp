@@ -1,7 +1,7 @@
-#include "kube/codec.hpp"
+#include "codec.hpp"
 
-#include "kube/status.hpp"
-#include "kube/time.hpp"
+#include "status.hpp"
+#include "time.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,7 @@
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/core/service.hpp"
-#include "kube/reader.hpp"
+#include "reader.hpp"
 
 #include <functional>
 #include <optional>

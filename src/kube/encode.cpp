@@ -1,9 +1,9 @@
-#include "kube/encode.hpp"
+#include "encode.hpp"
 
+#include "codec.hpp"
 #include "kindlb/core/hash.hpp"
 #include "kindlb/kube/manifest.hpp"
-#include "kube/codec.hpp"
-#include "kube/time.hpp"
+#include "time.hpp"
 
 #include <nlohmann/json.hpp>
 

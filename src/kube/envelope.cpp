@@ -1,7 +1,7 @@
 // Lists and watch events: what the API wraps around objects.
 
-#include "kube/codec.hpp"
-#include "kube/status.hpp"
+#include "codec.hpp"
+#include "status.hpp"
 
 #include <nlohmann/json.hpp>
 

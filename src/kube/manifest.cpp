@@ -1,10 +1,10 @@
 #include "kindlb/kube/manifest.hpp"
 
+#include "admission.hpp"
+#include "codec.hpp"
 #include "kindlb/core/hash.hpp"
 #include "kindlb/yaml/node.hpp"
-#include "kube/admission.hpp"
-#include "kube/codec.hpp"
-#include "kube/reader.hpp"
+#include "reader.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 #include "kindlb/kube/objects.hpp"
 
-#include "kube/codec.hpp"
-#include "kube/paths.hpp"
-#include "kube/status.hpp"
+#include "codec.hpp"
+#include "paths.hpp"
+#include "status.hpp"
 
 #include <nlohmann/json.hpp>
 

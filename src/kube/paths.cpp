@@ -1,4 +1,4 @@
-#include "kube/paths.hpp"
+#include "paths.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "kube/reader.hpp"
+#include "reader.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
-#include "kube/status.hpp"
+#include "status.hpp"
 
-#include "kube/codec.hpp"
+#include "codec.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/http/client.hpp"
-#include "kube/reader.hpp"
+#include "reader.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "proxy/channel.hpp"
+#include "channel.hpp"
 
 #include <array>
 #include <chrono>

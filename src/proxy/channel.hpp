@@ -5,7 +5,7 @@
 #include "kindlb/core/line_splitter.hpp"
 #include "kindlb/docker/engine.hpp"
 #include "kindlb/docker/stream_demux.hpp"
-#include "kindlb/proxy/protocol.hpp"
+#include "kindlb/protocol/protocol.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "kindlb/proxy/channel_hub.hpp"
 
+#include "channel.hpp"
 #include "kindlb/base/fd.hpp"
-#include "proxy/channel.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

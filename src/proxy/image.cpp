@@ -3,8 +3,8 @@
 #include "kindlb/core/hash.hpp"
 #include "kindlb/docker/tar.hpp"
 #include "kindlb/envoy/render.hpp"
+#include "kindlb/protocol/protocol.hpp"
 #include "kindlb/proxy/containers.hpp"
-#include "kindlb/proxy/protocol.hpp"
 
 #include <array>
 #include <fstream>

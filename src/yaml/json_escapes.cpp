@@ -1,4 +1,4 @@
-#include "yaml/json_escapes.hpp"
+#include "json_escapes.hpp"
 
 #include <charconv>
 #include <cstdio>

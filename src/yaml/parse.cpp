@@ -1,5 +1,5 @@
+#include "json_escapes.hpp"
 #include "kindlb/yaml/node.hpp"
-#include "yaml/json_escapes.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

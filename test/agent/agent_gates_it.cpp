@@ -2,8 +2,8 @@
 // cannot.
 #include "agent/it_world.hpp"
 #include "kindlb/envoy/render.hpp"
-#include "support/ask.hpp"
-#include "support/backend.hpp"
+#include "support/traffic/ask.hpp"
+#include "support/traffic/backend.hpp"
 
 #include <poll.h>
 

@@ -1,8 +1,8 @@
 // Routes to endpoints that are not on the docker network: there before the first connection, and
 // kept after the endpoint has left until the last one has ended.
 #include "agent/it_world.hpp"
-#include "kindlb/agent/connections.hpp"
-#include "support/sockets.hpp"
+#include "network/connections.hpp"
+#include "support/traffic/sockets.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "kindlb/agent/backoff.hpp"
+#include "backoff.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "kindlb/agent/control.hpp"
+#include "control.hpp"
 
 #include "agent/wire_support.hpp"
 

@@ -1,4 +1,4 @@
-#include "kindlb/agent/files.hpp"
+#include "files.hpp"
 
 #include <sys/stat.h>
 

@@ -4,7 +4,7 @@
 
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/line_splitter.hpp"
-#include "kindlb/proxy/protocol.hpp"
+#include "kindlb/protocol/protocol.hpp"
 
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-#include "kindlb/agent/loop.hpp"
+#include "loop.hpp"
 
 #include "agent/wire_support.hpp"
 #include "kindlb/base/fd.hpp"

@@ -3,9 +3,9 @@
 //   peer serve NAME PORT [ADDRESS/LENGTH]   also holds that address, on the loopback device
 //   peer get ADDRESS PORT MILLISECONDS      prints the answer's body; fails after that time
 
-#include "agent/socket_address.hpp"
-#include "kindlb/agent/netlink.hpp"
 #include "kindlb/base/fd.hpp"
+#include "network/netlink.hpp"
+#include "network/socket_address.hpp"
 
 #include <linux/netlink.h>
 #include <poll.h>

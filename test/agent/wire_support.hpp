@@ -1,7 +1,7 @@
 #pragma once
 // Runs a loop until a condition holds, for tests of what lives on it.
 
-#include "kindlb/agent/loop.hpp"
+#include "loop.hpp"
 
 #include <functional>
 #include <utility>

@@ -3,7 +3,7 @@
 
 #include "apiserver/contract.hpp"
 #include "kindlb/apiserver/server.hpp"
-#include "support/kube_server.hpp"
+#include "support/servers/kube_server.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "apiserver/service/endpoint_keeper.hpp"
+#include "service/endpoint_keeper.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "apiserver/verbs/handler.hpp"
+#include "verbs/handler.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 #include "apiserver/kubectl.hpp"
 
-#include "support/child.hpp"
-#include "support/kube_server.hpp"
+#include "support/servers/child.hpp"
+#include "support/servers/kube_server.hpp"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 #include "apiserver/kubectl.hpp"
-#include "support/child.hpp"
+#include "support/servers/child.hpp"
 
 #include <doctest/doctest.h>
 

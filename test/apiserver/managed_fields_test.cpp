@@ -1,6 +1,6 @@
-#include "apiserver/merge/managed_fields.hpp"
+#include "merge/managed_fields.hpp"
 
-#include "apiserver/merge/field_set.hpp"
+#include "merge/field_set.hpp"
 
 #include <doctest/doctest.h>
 

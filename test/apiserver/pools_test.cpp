@@ -1,6 +1,6 @@
 // Where cluster IPs and node ports come from: numbers that users choose, and numbers given out.
 
-#include "apiserver/service/pools.hpp"
+#include "service/pools.hpp"
 
 #include <doctest/doctest.h>
 

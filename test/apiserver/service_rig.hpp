@@ -1,7 +1,7 @@
 #pragma once
 // A Service and a cluster small enough to run out of things, for tests of the API's semantics.
 
-#include "apiserver/service/service.hpp"
+#include "service/service.hpp"
 
 #include <doctest/doctest.h>
 

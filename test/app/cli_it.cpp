@@ -1,9 +1,9 @@
 // The real binary with what people get wrong: one line on standard error that says what to do, and
 // exit code 2.
 #include "kindlb/base/version.hpp"
-#include "support/child.hpp"
 #include "support/docker_rig.hpp"
-#include "support/http_server.hpp"
+#include "support/servers/child.hpp"
+#include "support/servers/http_server.hpp"
 #include "support/temp_folder.hpp"
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "kindlb/app/options.hpp"
+#include "options.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // `kindlb plan` through the real binary: what it prints, what it complains about, how it ends.
 // Needs no engine and no cluster.
 #include "kindlb/profile/profile.hpp"
-#include "support/child.hpp"
 #include "support/golden.hpp"
+#include "support/servers/child.hpp"
 #include "support/temp_folder.hpp"
 
 #include <stdlib.h>

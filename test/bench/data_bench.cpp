@@ -7,9 +7,9 @@
 #include "bench/stage.hpp"
 #include "bench/static_envoy.hpp"
 #include "bench/witness.hpp"
-#include "support/ask.hpp"
-#include "support/backend.hpp"
-#include "support/kube_server.hpp"
+#include "support/servers/kube_server.hpp"
+#include "support/traffic/ask.hpp"
+#include "support/traffic/backend.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

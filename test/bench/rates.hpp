@@ -2,7 +2,7 @@
 // What goes through a proxy: new connections a second, and bytes a second over one. With the
 // backend that both are measured against.
 
-#include "support/sockets.hpp"
+#include "support/traffic/sockets.hpp"
 
 #include <chrono>
 #include <thread>

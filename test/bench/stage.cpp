@@ -1,7 +1,7 @@
 #include "bench/stage.hpp"
 
 #include "kindlb/kube/config.hpp"
-#include "support/kube_server.hpp"
+#include "support/servers/kube_server.hpp"
 
 #include <arpa/inet.h>
 #include <poll.h>

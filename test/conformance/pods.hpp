@@ -2,7 +2,7 @@
 // Two pods behind one address, as kube-proxy would have it: connections are spread over them, or
 // stick to one. A change of that has effect a moment later.
 
-#include "support/sockets.hpp"
+#include "support/traffic/sockets.hpp"
 
 #include <chrono>
 #include <cstdint>

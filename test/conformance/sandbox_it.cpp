@@ -1,10 +1,10 @@
 // The promise of `kindlb conformance` about kindlb itself, on any machine with an engine: against
 // `kindlb sandbox` nothing fails, and what is skipped follows from what the profile lacks.
 
-#include "conformance/test.hpp"
 #include "kindlb/profile/profile.hpp"
 #include "sandbox/sandbox_program.hpp"
-#include "support/kube_server.hpp"
+#include "support/servers/kube_server.hpp"
+#include "test.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

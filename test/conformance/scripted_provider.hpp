@@ -4,7 +4,7 @@
 // balancers are listeners of this process, each Service with a loopback address of its own.
 
 #include "conformance/pods.hpp"
-#include "support/kube_server.hpp"
+#include "support/servers/kube_server.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

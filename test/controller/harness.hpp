@@ -3,16 +3,16 @@
 // network), and a Kindlb that lives in it on real threads and may be ended and started again at any
 // moment. Delays pass kHurry times faster than they say.
 
+#include "fleet/fleet.hpp"
 #include "kindlb/base/thread_pool.hpp"
-#include "kindlb/controller/fleet.hpp"
-#include "kindlb/controller/loop.hpp"
-#include "kindlb/controller/networks.hpp"
-#include "kindlb/controller/reconciler.hpp"
+#include "loop.hpp"
+#include "networks.hpp"
+#include "reconciler.hpp"
 #include "support/builders.hpp"
-#include "support/fake_docker.hpp"
-#include "support/fake_kube.hpp"
-#include "support/fake_proxy_host.hpp"
-#include "support/journal.hpp"
+#include "support/fakes/fake_docker.hpp"
+#include "support/fakes/fake_kube.hpp"
+#include "support/fakes/fake_proxy_host.hpp"
+#include "support/fakes/journal.hpp"
 
 #include <doctest/doctest.h>
 

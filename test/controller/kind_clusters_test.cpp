@@ -1,7 +1,7 @@
 #include "kindlb/controller/kind_clusters.hpp"
 
 #include "support/builders.hpp"
-#include "support/fake_docker.hpp"
+#include "support/fakes/fake_docker.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>

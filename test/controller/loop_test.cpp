@@ -1,4 +1,4 @@
-#include "kindlb/controller/loop.hpp"
+#include "loop.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "kindlb/controller/store.hpp"
+#include "store.hpp"
 
 #include "support/builders.hpp"
 #include "support/printing.hpp"

@@ -1,5 +1,5 @@
 // What `kindlb plan` tells ahead: the end of the story, for every way it can end.
-#include "core/plan_support.hpp"
+#include "core/plan/plan_support.hpp"
 
 using namespace kindlb::core;
 using namespace kindlb::test;

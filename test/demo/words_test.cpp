@@ -1,5 +1,5 @@
 // What the demo says about Services.
-#include "demo/words.hpp"
+#include "words.hpp"
 
 #include <doctest/doctest.h>
 

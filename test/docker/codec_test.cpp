@@ -1,5 +1,5 @@
 // Codecs against answers recorded from a real engine (20.10), and against hostile ones.
-#include "docker/codec.hpp"
+#include "codec.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 #include "kindlb/docker/engine.hpp"
 #include "kindlb/docker/stream_demux.hpp"
 #include "kindlb/docker/tar.hpp"
-#include "support/http_server.hpp"
+#include "support/servers/http_server.hpp"
 
 #include <poll.h>
 

@@ -1,9 +1,9 @@
 // What is sent to the engine: bodies, queries, versions, references, endpoints.
-#include "docker/api_version.hpp"
-#include "docker/codec.hpp"
-#include "docker/http_date.hpp"
-#include "docker/image_reference.hpp"
-#include "docker/transport.hpp"
+#include "api_version.hpp"
+#include "codec.hpp"
+#include "http_date.hpp"
+#include "image_reference.hpp"
+#include "transport.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // Real libcurl against a scripted server: what a call promises, on TCP and on a unix socket.
 #include "kindlb/http/client.hpp"
 
-#include "support/http_server.hpp"
+#include "support/servers/http_server.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "http/response_head.hpp"
+#include "response_head.hpp"
 
 #include "kindlb/base/version.hpp"
 

@@ -1,4 +1,4 @@
-#include "http/route.hpp"
+#include "route.hpp"
 
 #include <doctest/doctest.h>
 

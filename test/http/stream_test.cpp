@@ -1,6 +1,6 @@
 // Streaming calls: chunks as they come, the end from either side, silence, and a stop from outside.
 #include "kindlb/http/client.hpp"
-#include "support/http_server.hpp"
+#include "support/servers/http_server.hpp"
 
 #include <doctest/doctest.h>
 

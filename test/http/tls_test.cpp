@@ -1,7 +1,7 @@
 // TLS with certificates that never touch the disk.
 #include "kindlb/http/client.hpp"
-#include "support/certificates.hpp"
-#include "support/http_server.hpp"
+#include "support/servers/certificates.hpp"
+#include "support/servers/http_server.hpp"
 
 #include <poll.h>
 

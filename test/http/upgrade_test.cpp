@@ -1,6 +1,6 @@
 // Taking over a connection: the answer's head, what comes with it, and raw bytes after it.
 #include "kindlb/http/client.hpp"
-#include "support/http_server.hpp"
+#include "support/servers/http_server.hpp"
 
 #include <poll.h>
 

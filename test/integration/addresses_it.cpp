@@ -2,7 +2,7 @@
 #include "integration/clients.hpp"
 #include "integration/served.hpp"
 #include "kindlb/core/conditions.hpp"
-#include "support/ask.hpp"
+#include "support/traffic/ask.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 // or goes.
 #include "integration/clients.hpp"
 #include "integration/served.hpp"
-#include "support/ask.hpp"
-#include "support/udp_stream.hpp"
+#include "support/traffic/ask.hpp"
+#include "support/traffic/udp_stream.hpp"
 
 #include <doctest/doctest.h>
 

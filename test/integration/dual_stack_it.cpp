@@ -1,6 +1,6 @@
 // IPv4, IPv6 and both: what is reported is what answers.
 #include "integration/served.hpp"
-#include "support/ask.hpp"
+#include "support/traffic/ask.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Misbehaviour on demand: what the conditions say is what a client meets.
 #include "integration/served.hpp"
 #include "kindlb/core/conditions.hpp"
-#include "support/ask.hpp"
+#include "support/traffic/ask.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

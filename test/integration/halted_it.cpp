@@ -1,6 +1,6 @@
 // Nodes that stand still, as the engine sees them long before the API does.
 #include "integration/served.hpp"
-#include "support/ask.hpp"
+#include "support/traffic/ask.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // What happens to a Service under load must not be noticed by anybody it need not concern: 200 new
 // connections a second and ten lasting ones without a failure, and a UDP stream without a loss.
 #include "integration/served.hpp"
-#include "support/ask.hpp"
-#include "support/load.hpp"
-#include "support/udp_stream.hpp"
+#include "support/traffic/ask.hpp"
+#include "support/traffic/load.hpp"
+#include "support/traffic/udp_stream.hpp"
 
 #include <signal.h>
 

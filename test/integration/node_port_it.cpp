@@ -2,9 +2,9 @@
 // node port has a say. Nodes are addresses of this machine on the bridge.
 #include "integration/clients.hpp"
 #include "integration/served.hpp"
-#include "support/ask.hpp"
-#include "support/load.hpp"
-#include "support/udp_stream.hpp"
+#include "support/traffic/ask.hpp"
+#include "support/traffic/load.hpp"
+#include "support/traffic/udp_stream.hpp"
 
 #include <poll.h>
 

@@ -1,6 +1,6 @@
 #include "integration/served.hpp"
 
-#include "support/sockets.hpp"
+#include "support/traffic/sockets.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 // a stage costs seconds, a Service milliseconds.
 
 #include "integration/stage.hpp"
-#include "support/backend.hpp"
+#include "support/traffic/backend.hpp"
 
 #include <map>
 #include <memory>

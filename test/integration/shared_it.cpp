@@ -1,8 +1,8 @@
 // Many Services on few proxies (--services-per-proxy 0): nobody notices the others.
 #include "integration/stage.hpp"
 #include "integration/traffic.hpp"
-#include "support/backend.hpp"
-#include "support/load.hpp"
+#include "support/traffic/backend.hpp"
+#include "support/traffic/load.hpp"
 
 #include <signal.h>
 

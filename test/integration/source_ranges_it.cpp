@@ -2,7 +2,7 @@
 // nobody who may stay.
 #include "integration/clients.hpp"
 #include "integration/served.hpp"
-#include "support/ask.hpp"
+#include "support/traffic/ask.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

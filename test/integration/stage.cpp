@@ -1,6 +1,6 @@
 #include "integration/stage.hpp"
 
-#include "kube/codec.hpp"
+#include "codec.hpp"
 
 #include <signal.h>
 

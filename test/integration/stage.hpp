@@ -5,10 +5,10 @@
 
 #include "integration/diary.hpp"
 #include "kindlb/proxy/containers.hpp"
-#include "support/child.hpp"
 #include "support/docker_rig.hpp"
-#include "support/kube_server.hpp"
-#include "support/tcp.hpp"
+#include "support/servers/child.hpp"
+#include "support/servers/kube_server.hpp"
+#include "support/traffic/tcp.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #include "integration/traffic.hpp"
 
-#include "support/tcp.hpp"
+#include "support/traffic/tcp.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 // UDP through a load balancer, next to TCP on the same port.
 #include "integration/served.hpp"
-#include "support/ask.hpp"
-#include "support/udp_stream.hpp"
+#include "support/traffic/ask.hpp"
+#include "support/traffic/udp_stream.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,8 +2,8 @@
 // gives only in a race.
 
 #include "kindlb/kube/api.hpp"
-#include "support/http_server.hpp"
 #include "support/printing.hpp"
+#include "support/servers/http_server.hpp"
 
 #include <doctest/doctest.h>
 

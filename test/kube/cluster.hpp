@@ -2,7 +2,7 @@
 // One real API server for the whole test binary, and a namespace of its own for each test.
 
 #include "kindlb/kube/api.hpp"
-#include "support/kube_server.hpp"
+#include "support/servers/kube_server.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "kube/codec.hpp"
+#include "codec.hpp"
 
 #include "kube/fixture.hpp"
 #include "support/printing.hpp"

@@ -1,7 +1,7 @@
 // The contract's tables against a real API server: every write that core plans for every row, what
 // others own beside it, and Services that are replaced by a namesake.
 
-#include "core/behaviour_rows.hpp"
+#include "core/properties/behaviour_rows.hpp"
 #include "kindlb/kube/api.hpp"
 #include "kube/cluster.hpp"
 #include "kube/meddler.hpp"

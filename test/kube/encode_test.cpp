@@ -1,4 +1,4 @@
-#include "kube/encode.hpp"
+#include "encode.hpp"
 
 #include "kube/fixture.hpp"
 #include "support/printing.hpp"

@@ -1,6 +1,6 @@
-#include "kube/codec.hpp"
+#include "codec.hpp"
 #include "kube/fixture.hpp"
-#include "kube/status.hpp"
+#include "status.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>

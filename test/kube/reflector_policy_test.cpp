@@ -1,4 +1,4 @@
-#include "kube/reflector_policy.hpp"
+#include "watch/reflector_policy.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // The reflectors against a scripted API server: what a real one does once a month.
 
 #include "kube/recorder.hpp"
-#include "support/http_server.hpp"
+#include "support/servers/http_server.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "kube/time.hpp"
+#include "time.hpp"
 
 #include <doctest/doctest.h>
 

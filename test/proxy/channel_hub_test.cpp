@@ -1,6 +1,6 @@
 #include "kindlb/proxy/channel_hub.hpp"
 
-#include "support/fake_stream.hpp"
+#include "support/fakes/fake_stream.hpp"
 
 #include <dirent.h>
 

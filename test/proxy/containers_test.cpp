@@ -1,6 +1,6 @@
 #include "kindlb/proxy/containers.hpp"
 
-#include "support/fake_docker.hpp"
+#include "support/fakes/fake_docker.hpp"
 
 #include <doctest/doctest.h>
 

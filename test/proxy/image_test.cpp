@@ -3,7 +3,7 @@
 #include "kindlb/core/hash.hpp"
 #include "kindlb/docker/tar.hpp"
 #include "kindlb/proxy/containers.hpp"
-#include "support/fake_docker.hpp"
+#include "support/fakes/fake_docker.hpp"
 
 #include <unistd.h>
 

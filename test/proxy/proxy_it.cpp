@@ -6,7 +6,7 @@
 #include "kindlb/proxy/containers.hpp"
 #include "kindlb/proxy/image.hpp"
 #include "support/docker_rig.hpp"
-#include "support/tcp.hpp"
+#include "support/traffic/tcp.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 #include "sandbox/examples.hpp"
 
 #include "kindlb/core/conditions.hpp"
-#include "support/ask.hpp"
+#include "support/traffic/ask.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

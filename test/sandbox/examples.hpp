@@ -4,7 +4,7 @@
 
 #include "integration/diary.hpp"
 #include "kindlb/core/proxy_config.hpp"
-#include "support/kube_server.hpp"
+#include "support/servers/kube_server.hpp"
 
 #include <functional>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "integration/stage.hpp"
 #include "sandbox/examples.hpp"
-#include "support/child.hpp"
+#include "support/servers/child.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 // `kindlb sandbox` as a user runs it: kubectl, a Service, traffic through Envoy, and nothing left.
 
-#include "support/ask.hpp"
-#include "support/child.hpp"
 #include "support/docker_rig.hpp"
-#include "support/kube_server.hpp"
-#include "support/tcp.hpp"
+#include "support/servers/child.hpp"
+#include "support/servers/kube_server.hpp"
+#include "support/traffic/ask.hpp"
+#include "support/traffic/tcp.hpp"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 // `kindlb sandbox` or `kindlb demo` as a child, with a folder and a port of its own. Ends with the
 // object, and its folder with it.
 
-#include "support/child.hpp"
 #include "support/docker_rig.hpp"
+#include "support/servers/child.hpp"
 
 #include <signal.h>
 #include <stdlib.h>

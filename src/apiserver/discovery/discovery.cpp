@@ -1,6 +1,6 @@
-#include "apiserver/discovery/discovery.hpp"
+#include "discovery/discovery.hpp"
 
-#include "apiserver/schema/resources.hpp"
+#include "schema/resources.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // What the API says about itself: versions, groups, resources.
 
-#include "apiserver/json.hpp"
+#include "json.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
-#include "apiserver/discovery/openapi.hpp"
+#include "discovery/openapi.hpp"
 
-#include "apiserver/schema/resources.hpp"
-#include "apiserver/schema/schema.hpp"
+#include "schema/resources.hpp"
+#include "schema/schema.hpp"
 
 #include <fmt/format.h>
 

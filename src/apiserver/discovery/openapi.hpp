@@ -2,7 +2,7 @@
 // OpenAPI v3 as far as kubectl needs it: schemas for `explain` and for the patches of `apply`, and
 // enough of the paths to say that the server validates fields.
 
-#include "apiserver/json.hpp"
+#include "json.hpp"
 
 #include <optional>
 #include <string>

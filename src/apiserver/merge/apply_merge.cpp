@@ -1,4 +1,4 @@
-#include "apiserver/merge/apply_merge.hpp"
+#include "merge/apply_merge.hpp"
 
 #include <string>
 #include <unordered_map>

@@ -1,9 +1,9 @@
 #pragma once
 // Values put together by the rules of their shape: what server-side apply does to an object.
 
-#include "apiserver/json.hpp"
-#include "apiserver/merge/field_set.hpp"
-#include "apiserver/schema/schema.hpp"
+#include "json.hpp"
+#include "merge/field_set.hpp"
+#include "schema/schema.hpp"
 
 namespace kindlb::apiserver {
 

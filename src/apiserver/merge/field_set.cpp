@@ -1,4 +1,4 @@
-#include "apiserver/merge/field_set.hpp"
+#include "merge/field_set.hpp"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // A set of fields as server-side apply writes it (FieldsV1): a tree whose steps are "f:name",
 // "k:{\"port\":80}" for the element of a keyed list and "v:\"x\"" for that of a set. Pure values.
 
-#include "apiserver/json.hpp"
-#include "apiserver/schema/schema.hpp"
+#include "json.hpp"
+#include "schema/schema.hpp"
 
 #include <map>
 #include <string>

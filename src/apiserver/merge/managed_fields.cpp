@@ -1,7 +1,7 @@
-#include "apiserver/merge/managed_fields.hpp"
+#include "merge/managed_fields.hpp"
 
-#include "apiserver/merge/apply_merge.hpp"
-#include "apiserver/merge/field_set.hpp"
+#include "merge/apply_merge.hpp"
+#include "merge/field_set.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 // Who set which field: the book-keeping behind server-side apply. Pure: the time is given.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
-#include "apiserver/schema/resources.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
+#include "schema/resources.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "apiserver/merge/patch.hpp"
+#include "merge/patch.hpp"
 
 #include <algorithm>
 #include <optional>

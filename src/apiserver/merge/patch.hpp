@@ -2,9 +2,9 @@
 // The three kinds of patches that are not server-side apply. Pure; a patch that makes no sense is
 // refused, never thrown.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
-#include "apiserver/schema/schema.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
+#include "schema/schema.hpp"
 
 namespace kindlb::apiserver {
 

@@ -1,4 +1,4 @@
-#include "apiserver/schema/decode.hpp"
+#include "schema/decode.hpp"
 
 #include <fmt/format.h>
 

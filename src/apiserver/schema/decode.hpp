@@ -2,9 +2,9 @@
 // From what a client sent to an object of the right shape: types are checked, fields nobody knows
 // are left out and named, empty ones are dropped as the real server's encoder drops them.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
-#include "apiserver/schema/schema.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
+#include "schema/schema.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "apiserver/schema/resources.hpp"
+#include "schema/resources.hpp"
 
 #include "kindlb/core/assert.hpp"
 

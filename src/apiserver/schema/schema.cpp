@@ -1,4 +1,4 @@
-#include "apiserver/schema/schema.hpp"
+#include "schema/schema.hpp"
 
 #include "kindlb/core/assert.hpp"
 #include "kindlb/core/embedded_file.hpp"

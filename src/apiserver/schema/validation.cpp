@@ -1,4 +1,4 @@
-#include "apiserver/schema/validation.hpp"
+#include "schema/validation.hpp"
 
 #include "kindlb/core/ip.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 // Validation errors in the words of the real server: what is wrong with which field.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
-#include "apiserver/serializer/body.hpp"
+#include "serializer/body.hpp"
 
-#include "apiserver/serializer/protobuf.hpp"
 #include "kindlb/yaml/node.hpp"
+#include "serializer/protobuf.hpp"
 
 #include <variant>
 

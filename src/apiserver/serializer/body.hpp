@@ -2,8 +2,8 @@
 // Bodies of requests: JSON; YAML and protobuf where their content type says so. kubectl's own
 // clients send protobuf for what `kubectl create` makes.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
-#include "apiserver/serializer/columns.hpp"
+#include "serializer/columns.hpp"
 
-#include "apiserver/serializer/table.hpp"
+#include "serializer/table.hpp"
 
 #include <time.h>
 

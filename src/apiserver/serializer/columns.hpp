@@ -1,8 +1,8 @@
 #pragma once
 // Which columns each resource shows, and how each cell is made.
 
-#include "apiserver/json.hpp"
-#include "apiserver/schema/resources.hpp"
+#include "json.hpp"
+#include "schema/resources.hpp"
 
 #include <functional>
 #include <string>

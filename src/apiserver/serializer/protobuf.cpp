@@ -1,6 +1,6 @@
-#include "apiserver/serializer/protobuf.hpp"
+#include "serializer/protobuf.hpp"
 
-#include "apiserver/schema/schema.hpp"
+#include "schema/schema.hpp"
 
 #include <time.h>
 

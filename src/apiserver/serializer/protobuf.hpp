@@ -2,7 +2,7 @@
 // Kubernetes' protobuf bodies, read by the numbers in the schema: a magic, an envelope that names
 // the kind, and the object. Only what a client sends; answers are always JSON.
 
-#include "apiserver/json.hpp"
+#include "json.hpp"
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 // Objects as the rows and columns that `kubectl get` prints.
 
-#include "apiserver/json.hpp"
-#include "apiserver/schema/resources.hpp"
+#include "json.hpp"
+#include "schema/resources.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
-#include "apiserver/service/endpoint_keeper.hpp"
+#include "service/endpoint_keeper.hpp"
 
-#include "apiserver/identity.hpp"
-#include "apiserver/service/endpoint_slices.hpp"
+#include "identity.hpp"
+#include "service/endpoint_slices.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // Keeps EndpointSlices in step with Services and pods. Looks only at what changed since the last
 // time: with thousands of Services, one that changes costs no more than with one. For one thread.
 
-#include "apiserver/verbs/api.hpp"
+#include "verbs/api.hpp"
 
 #include <set>
 #include <stop_token>

@@ -1,7 +1,7 @@
-#include "apiserver/service/endpoint_slices.hpp"
+#include "service/endpoint_slices.hpp"
 
-#include "apiserver/verbs/selectors.hpp"
 #include "kindlb/core/ip.hpp"
+#include "verbs/selectors.hpp"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 // selector, one slice per address family with the pods it selects. Pure; the server's thread calls
 // it and writes what differs.
 
-#include "apiserver/json.hpp"
-#include "apiserver/storage/store.hpp"
+#include "json.hpp"
+#include "storage/store.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "apiserver/service/pools.hpp"
+#include "service/pools.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
-#include "apiserver/service/service.hpp"
+#include "service/service.hpp"
 
-#include "apiserver/schema/resources.hpp"
 #include "kindlb/core/ip.hpp"
+#include "schema/resources.hpp"
 
 #include <set>
 

@@ -3,11 +3,11 @@
 // type takes away, allocations, validation. Functions over JSON that decode() has checked, so types
 // are known to be right. The order of calls is the real server's; prepare_service holds it.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
-#include "apiserver/schema/validation.hpp"
-#include "apiserver/service/pools.hpp"
+#include "json.hpp"
 #include "kindlb/apiserver/feature_gates.hpp"
+#include "refusal.hpp"
+#include "schema/validation.hpp"
+#include "service/pools.hpp"
 
 namespace kindlb::apiserver {
 

@@ -1,6 +1,6 @@
-#include "apiserver/schema/resources.hpp"
-#include "apiserver/service/service.hpp"
 #include "kindlb/core/ip.hpp"
+#include "schema/resources.hpp"
+#include "service/service.hpp"
 
 #include <fmt/format.h>
 

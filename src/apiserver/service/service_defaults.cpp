@@ -1,4 +1,4 @@
-#include "apiserver/service/service.hpp"
+#include "service/service.hpp"
 
 #include <map>
 #include <set>

@@ -1,8 +1,8 @@
 // The rules about load balancers, and those that only an update can break.
 
-#include "apiserver/service/service.hpp"
 #include "kindlb/base/text.hpp"
 #include "kindlb/core/ip.hpp"
+#include "service/service.hpp"
 
 #include <fmt/format.h>
 

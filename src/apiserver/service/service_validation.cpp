@@ -1,5 +1,5 @@
-#include "apiserver/service/service.hpp"
 #include "kindlb/core/ip.hpp"
+#include "service/service.hpp"
 
 #include <fmt/format.h>
 

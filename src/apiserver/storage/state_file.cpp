@@ -1,6 +1,6 @@
-#include "apiserver/storage/state_file.hpp"
+#include "storage/state_file.hpp"
 
-#include "apiserver/schema/decode.hpp"
+#include "schema/decode.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -2,8 +2,8 @@
 // Everything the API holds, as one file of JSON: written to a temporary file first and renamed, so
 // that a reader sees a whole one or none.
 
-#include "apiserver/verbs/api.hpp"
 #include "kindlb/core/result.hpp"
+#include "verbs/api.hpp"
 
 #include <string>
 

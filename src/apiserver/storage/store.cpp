@@ -1,4 +1,4 @@
-#include "apiserver/storage/store.hpp"
+#include "storage/store.hpp"
 
 #include <algorithm>
 #include <utility>

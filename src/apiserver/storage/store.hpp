@@ -5,9 +5,9 @@
 // lock, so that nothing comes between reading and writing.
 // Safe from any thread. Objects are immutable once stored and are shared, never copied.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
-#include "apiserver/schema/resources.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
+#include "schema/resources.hpp"
 
 #include <chrono>
 #include <condition_variable>

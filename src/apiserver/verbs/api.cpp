@@ -1,11 +1,11 @@
-#include "apiserver/verbs/api.hpp"
+#include "verbs/api.hpp"
 
-#include "apiserver/identity.hpp"
-#include "apiserver/merge/managed_fields.hpp"
-#include "apiserver/merge/patch.hpp"
-#include "apiserver/schema/decode.hpp"
-#include "apiserver/schema/validation.hpp"
-#include "apiserver/service/service.hpp"
+#include "identity.hpp"
+#include "merge/managed_fields.hpp"
+#include "merge/patch.hpp"
+#include "schema/decode.hpp"
+#include "schema/validation.hpp"
+#include "service/service.hpp"
 
 #include <fmt/format.h>
 

@@ -2,12 +2,12 @@
 // The verbs of the API over the store: what may be written, by whom it was written, and what else
 // happens when it is. Knows nothing of HTTP. Safe from any thread.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
-#include "apiserver/service/pools.hpp"
-#include "apiserver/storage/store.hpp"
-#include "apiserver/verbs/selectors.hpp"
+#include "json.hpp"
 #include "kindlb/apiserver/feature_gates.hpp"
+#include "refusal.hpp"
+#include "service/pools.hpp"
+#include "storage/store.hpp"
+#include "verbs/selectors.hpp"
 
 #include <string>
 #include <vector>

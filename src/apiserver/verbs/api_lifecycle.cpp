@@ -1,8 +1,8 @@
 // How objects begin and end: the namespaces of every cluster, deletion, finalizers, files of state.
 
-#include "apiserver/identity.hpp"
-#include "apiserver/service/service.hpp"
-#include "apiserver/verbs/api.hpp"
+#include "identity.hpp"
+#include "service/service.hpp"
+#include "verbs/api.hpp"
 
 #include <fmt/format.h>
 

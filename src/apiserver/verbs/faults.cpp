@@ -1,4 +1,4 @@
-#include "apiserver/verbs/faults.hpp"
+#include "verbs/faults.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // Failures on demand, for tests and demonstrations: told to the control endpoint, consumed by the
 // requests they match. Safe from any thread.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
 
 #include <chrono>
 #include <mutex>

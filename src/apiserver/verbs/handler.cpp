@@ -1,10 +1,10 @@
-#include "apiserver/verbs/handler.hpp"
+#include "verbs/handler.hpp"
 
-#include "apiserver/discovery/discovery.hpp"
-#include "apiserver/discovery/openapi.hpp"
-#include "apiserver/identity.hpp"
-#include "apiserver/serializer/table.hpp"
-#include "apiserver/verbs/paging.hpp"
+#include "discovery/discovery.hpp"
+#include "discovery/openapi.hpp"
+#include "identity.hpp"
+#include "serializer/table.hpp"
+#include "verbs/paging.hpp"
 
 #include <fmt/format.h>
 

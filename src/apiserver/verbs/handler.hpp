@@ -2,9 +2,9 @@
 // From a request to an answer, without sockets: paths, verbs, content types, pages, tables, faults.
 // Safe from any thread.
 
-#include "apiserver/verbs/api.hpp"
-#include "apiserver/verbs/faults.hpp"
-#include "apiserver/verbs/watch.hpp"
+#include "verbs/api.hpp"
+#include "verbs/faults.hpp"
+#include "verbs/watch.hpp"
 
 #include <map>
 #include <optional>

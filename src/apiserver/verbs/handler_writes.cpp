@@ -1,6 +1,6 @@
-#include "apiserver/identity.hpp"
-#include "apiserver/serializer/body.hpp"
-#include "apiserver/verbs/handler.hpp"
+#include "identity.hpp"
+#include "serializer/body.hpp"
+#include "verbs/handler.hpp"
 
 #include <fmt/format.h>
 

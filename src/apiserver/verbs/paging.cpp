@@ -1,7 +1,7 @@
-#include "apiserver/verbs/paging.hpp"
+#include "verbs/paging.hpp"
 
-#include "apiserver/identity.hpp"
-#include "apiserver/serializer/table.hpp"
+#include "identity.hpp"
+#include "serializer/table.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // Lists in pieces: limit and continue. A token names the version of the first page and where the
 // next one begins, so all pages show one moment.
 
-#include "apiserver/refusal.hpp"
-#include "apiserver/storage/store.hpp"
+#include "refusal.hpp"
+#include "storage/store.hpp"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "apiserver/verbs/selectors.hpp"
+#include "verbs/selectors.hpp"
 
 #include "kindlb/base/text.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
 // Label and field selectors, as the query parameters of a list or watch spell them.
 
-#include "apiserver/json.hpp"
-#include "apiserver/refusal.hpp"
-#include "apiserver/schema/resources.hpp"
+#include "json.hpp"
+#include "refusal.hpp"
+#include "schema/resources.hpp"
 
 #include <string>
 #include <string_view>

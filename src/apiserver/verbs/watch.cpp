@@ -1,6 +1,6 @@
-#include "apiserver/verbs/watch.hpp"
+#include "verbs/watch.hpp"
 
-#include "apiserver/serializer/table.hpp"
+#include "serializer/table.hpp"
 
 #include <fmt/format.h>
 

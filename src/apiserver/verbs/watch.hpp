@@ -2,9 +2,9 @@
 // One watch: what it wants, and the stream of lines that answers it. A stream belongs to one
 // thread.
 
-#include "apiserver/storage/store.hpp"
-#include "apiserver/verbs/faults.hpp"
-#include "apiserver/verbs/selectors.hpp"
+#include "storage/store.hpp"
+#include "verbs/faults.hpp"
+#include "verbs/selectors.hpp"
 
 #include <chrono>
 #include <optional>

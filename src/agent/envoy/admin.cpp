@@ -1,0 +1,216 @@
+#include "envoy/admin.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace kindlb::agent {
+namespace {
+
+using nlohmann::json;
+using Kind = Judgement::Kind;
+
+constexpr std::string_view kCluster = "cluster.";
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+void read_field(Subscription& into, std::string_view field, std::string_view value) {
+  if (field == "version_text" && value.size() >= 2)
+    into.version = value.substr(1, value.size() - 2);  // quoted
+  if (field == "update_success") into.succeeded = number(value);
+  if (field == "update_rejected" || field == "update_failure") into.refused += number(value);
+}
+
+void read_stat(AdminStats& into, std::string_view name, std::string_view value) {
+  if (name == "server.state") into.live = value == "0";
+  if (name == "listener_manager.total_listeners_warming") into.warming_listeners = number(value);
+  if (name == "cluster_manager.warming_clusters") into.warming_clusters = number(value);
+  const auto dot = name.rfind('.');
+  if (dot == std::string_view::npos) return;
+  const auto scope = name.substr(0, dot);
+  const auto field = name.substr(dot + 1);
+  if (scope == "listener_manager.lds") read_field(into.lds, field, value);
+  if (scope == "cluster_manager.cds") read_field(into.cds, field, value);
+  if (scope.starts_with(kCluster))
+    read_field(into.eds[std::string(scope.substr(kCluster.size()))], field, value);
+}
+
+/// The text at a path of objects, or nothing.
+std::string text_at(const json& from, std::initializer_list<const char*> path) {
+  const json* at = &from;
+  for (const char* key : path) {
+    if (!at->is_object()) return {};
+    const auto found = at->find(key);
+    if (found == at->end()) return {};
+    at = &*found;
+  }
+  return at->is_string() ? at->get<std::string>() : std::string();
+}
+
+/// Calls visit for each entry of a dump; an empty dump has no "configs" at all.
+template <typename Visit>
+bool each_config(std::string_view text, Visit visit) {
+  const auto dump = json::parse(text, nullptr, false);
+  if (!dump.is_object()) return false;
+  const auto configs = dump.find("configs");
+  if (configs == dump.end()) return true;
+  if (!configs->is_array()) return false;
+  for (const auto& config : *configs) visit(config);
+  return true;
+}
+
+const DumpedResource& look_up(const std::map<std::string, DumpedResource>& in,
+                              const std::string& name) {
+  static const DumpedResource absent;
+  const auto found = in.find(name);
+  return found == in.end() ? absent : found->second;
+}
+
+Judgement judge_resource(const DumpedResource& seen, bool active_is_current) {
+  if (active_is_current && seen.warming.empty()) return {Kind::Acknowledged, {}};
+  if (!seen.error.empty()) return {Kind::Refused, seen.error};
+  return {seen.warming.empty() ? Kind::Refused : Kind::Waiting, {}};
+}
+
+Judgement judge_endpoints(const proxy::Assignment& assignment, const AdminStats& now,
+                          const AdminStats& before, const XdsHistory& history) {
+  const auto name = stat_name(assignment.cluster);
+  const auto seen = now.eds.find(name);
+  if (seen == now.eds.end()) return {};
+  if (seen->second.version == std::to_string(history.endpoints_version(assignment.file)))
+    return {Kind::Acknowledged, {}};
+  const auto former = before.eds.find(name);
+  const auto refused_before = former == before.eds.end() ? 0 : former->second.refused;
+  return {seen->second.refused > refused_before ? Kind::Refused : Kind::Waiting, {}};
+}
+
+/// The worst of several: one refusal refuses all.
+void merge(Judgement& into, Judgement other) {
+  if (into.kind == Kind::Refused) return;
+  if (other.kind != Kind::Acknowledged) into = std::move(other);
+}
+
+/// `version`: the generation that last changed what is subscribed to. If that is not the newest,
+/// Envoy was told nothing new: what it made of the former counts, whatever it was.
+bool is_settled(const Subscription& now, const Subscription& before, Generation version,
+                Generation newest) {
+  if (is_at_least(now.version, version) || now.refused > before.refused) return true;
+  return version != newest && now.succeeded + now.refused > 0;
+}
+
+/// As a pattern in a query: everything but letters and digits is escaped, first for the one, then
+/// for the other.
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += "%5C%";
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 15U];
+  }
+  return out;
+}
+
+/// Beyond this, asking for all is cheaper than naming them.
+constexpr std::size_t kFewClusters = 12;
+
+std::string clusters_pattern(const std::vector<proxy::Unit>& units) {
+  std::string out;
+  std::size_t count = 0;
+  for (const auto& unit : units)
+    for (const auto& assignment : unit.assignments) {
+      if (++count > kFewClusters) return "%7Ccluster%5C..%2B";
+      out += "%7Ccluster%5C." + escaped(stat_name(assignment.cluster));
+    }
+  return out;
+}
+
+}  // namespace
+
+std::string stats_path(const std::vector<proxy::Unit>& units) {
+  return "/stats?filter=%5E%28server%5C.state%7C"
+         "%28listener_manager%5C.lds%7Ccluster_manager%5C.cds" +
+         clusters_pattern(units) +
+         "%29%5C.%28version_text%7Cupdate_success%7Cupdate_rejected%7Cupdate_failure%29%7C"
+         "listener_manager%5C.total_listeners_warming%7Ccluster_manager%5C.warming_clusters%29%24";
+}
+
+AdminStats parse_stats(std::string_view text) {
+  AdminStats out;
+  while (!text.empty()) {
+    const auto newline = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, newline);
+    text.remove_prefix(std::min(newline + 1, text.size()));
+    // No name has a colon: Envoy replaces them.
+    const auto colon = line.find(": ");
+    if (colon != std::string_view::npos)
+      read_stat(out, line.substr(0, colon), line.substr(colon + 2));
+  }
+  return out;
+}
+
+std::string stat_name(std::string cluster) {
+  std::replace(cluster.begin(), cluster.end(), ':', '_');
+  return cluster;
+}
+
+bool parse_listeners(std::string_view text, AdminDump& into) {
+  return each_config(text, [&](const json& config) {
+    const auto name = text_at(config, {"name"});
+    if (name.empty()) return;  // a second report of a failed one
+    into.listeners[name] = {text_at(config, {"active_state", "version_info"}),
+                            text_at(config, {"warming_state", "version_info"}),
+                            text_at(config, {"error_state", "details"})};
+  });
+}
+
+bool parse_clusters(std::string_view text, bool warming, AdminDump& into) {
+  return each_config(text, [&](const json& config) {
+    auto& seen = into.clusters[text_at(config, {"cluster", "name"})];
+    (warming ? seen.warming : seen.active) = text_at(config, {"version_info"});
+  });
+}
+
+bool is_settled(const AdminStats& now, const AdminStats& before, const XdsHistory& history) {
+  const auto newest = history.generation();
+  return now.live && is_settled(now.lds, before.lds, history.listeners_version(), newest) &&
+         is_settled(now.cds, before.cds, history.clusters_version(), newest);
+}
+
+bool is_all_active(const AdminStats& now, const XdsHistory& history) {
+  return is_at_least(now.lds.version, history.listeners_version()) &&
+         is_at_least(now.cds.version, history.clusters_version()) && now.warming_listeners == 0 &&
+         now.warming_clusters == 0;
+}
+
+Judgement judge(const proxy::Unit& unit, const AdminStats& now, const AdminStats& before,
+                const AdminDump& dump, const XdsHistory& history) {
+  if (!is_settled(now, before, history)) return {};
+  Judgement out{Kind::Acknowledged, {}};
+  const bool all_active = is_all_active(now, history);
+  for (const auto& listener : unit.listeners) {
+    if (all_active) break;
+    const auto& seen = look_up(dump.listeners, listener.name);
+    merge(out, judge_resource(seen, history.is_listener_current(listener.name, seen.active)));
+  }
+  for (const auto& cluster : unit.clusters) {
+    if (all_active) break;
+    const auto& seen = look_up(dump.clusters, cluster.name);
+    merge(out, judge_resource(seen, history.is_cluster_current(cluster.name, seen.active)));
+  }
+  for (const auto& assignment : unit.assignments)
+    merge(out, judge_endpoints(assignment, now, before, history));
+  return out;
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,109 @@
+#include "envoy/admin_client.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace kindlb::agent {
+namespace {
+
+using core::Error;
+using core::ErrorKind;
+
+constexpr std::size_t kMaxAnswer = std::size_t{16} << 20U;
+constexpr std::chrono::seconds kDeadline{2};
+
+Error unavailable(const std::string& detail) {
+  return {ErrorKind::Unavailable, "ask Envoy", detail};
+}
+
+}  // namespace
+
+core::Result<void> AdminClient::connect() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_.size() >= sizeof(address.sun_path)) return unavailable("socket name too long");
+  std::memcpy(address.sun_path, socket_.data(), socket_.size());
+  if (socket_.front() == '@') address.sun_path[0] = '\0';
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+  base::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0)
+    return unavailable(std::strerror(errno));
+  connection_ = std::move(socket);
+  return {};
+}
+
+void AdminClient::get(const std::string& path, Done done) {
+  done_ = std::move(done);
+  reply_ = HttpReply(kMaxAnswer);
+  unsent_ = "GET " + path + " HTTP/1.1\r\nhost: envoy\r\n\r\n";
+  if (!connection_) {
+    if (const auto connected = connect(); !connected) {
+      timer_ = loop_.after({}, [this, error = connected.error()] { finish(error); });
+      return;
+    }
+  }
+  timer_ = loop_.after(kDeadline, [this] { fail("no answer"); });
+  loop_.watch(connection_.get(), POLLIN | POLLOUT, [this](short) {
+    if (!unsent_.empty() && !send_request()) return;
+    readable();
+  });
+}
+
+/// False: the request failed.
+bool AdminClient::send_request() {
+  const auto sent = ::send(connection_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+    fail(std::strerror(errno));
+    return false;
+  }
+  if (sent > 0) unsent_.erase(0, static_cast<std::size_t>(sent));
+  if (unsent_.empty()) loop_.watch(connection_.get(), POLLIN, [this](short) { readable(); });
+  return true;
+}
+
+void AdminClient::readable() {
+  std::array<char, 65536> buffer{};
+  const auto size = ::recv(connection_.get(), buffer.data(), buffer.size(), 0);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0) return fail("connection closed");
+  switch (reply_.feed({buffer.data(), static_cast<std::size_t>(size)})) {
+    case HttpReply::State::Incomplete:
+      return;
+    case HttpReply::State::Broken:
+      return fail("answer not understood");
+    case HttpReply::State::Complete:
+      break;
+  }
+  if (reply_.status() != 200) return fail("status " + std::to_string(reply_.status()));
+  loop_.forget(connection_.get());
+  if (!reply_.keeps_connection()) connection_.reset();
+  finish(reply_.body());
+}
+
+void AdminClient::fail(const std::string& detail) {
+  if (connection_) loop_.forget(connection_.get());
+  connection_.reset();
+  finish(unavailable(detail));
+}
+
+void AdminClient::finish(core::Result<std::string> result) {
+  loop_.cancel(timer_);
+  const auto done = std::exchange(done_, nullptr);
+  if (done) done(std::move(result));
+}
+
+void AdminClient::close() {
+  if (connection_) loop_.forget(connection_.get());
+  connection_.reset();
+  loop_.cancel(timer_);
+  done_ = nullptr;
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,46 @@
+#pragma once
+// GET requests to Envoy's admin interface on its unix socket, one at a time, on the loop. The
+// connection is kept between requests. Not thread-safe.
+
+#include "envoy/http_reply.hpp"
+#include "kindlb/base/fd.hpp"
+#include "kindlb/core/result.hpp"
+#include "loop.hpp"
+
+#include <functional>
+#include <string>
+
+namespace kindlb::agent {
+
+class AdminClient {
+ public:
+  using Done = std::function<void(core::Result<std::string> body)>;
+
+  /// `socket`: a path, or an abstract name after "@".
+  AdminClient(Loop& loop, std::string socket) : loop_(loop), socket_(std::move(socket)) {}
+  ~AdminClient() { close(); }
+  AdminClient(const AdminClient&) = delete;
+  AdminClient& operator=(const AdminClient&) = delete;
+
+  /// REQUIRES: no request under way. `done` is called later, from the loop, unless close() comes
+  /// first. Anything but a 200 within the deadline is an error.
+  void get(const std::string& path, Done done);
+  void close();
+
+ private:
+  core::Result<void> connect();
+  bool send_request();
+  void readable();
+  void finish(core::Result<std::string> result);
+  void fail(const std::string& detail);
+
+  Loop& loop_;
+  std::string socket_;
+  base::Fd connection_;
+  std::string unsent_;
+  HttpReply reply_{0};
+  Done done_;
+  Loop::TimerId timer_ = 0;
+};
+
+}  // namespace kindlb::agent

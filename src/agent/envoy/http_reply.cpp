@@ -1,0 +1,137 @@
+#include "envoy/http_reply.hpp"
+
+#include "kindlb/base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace kindlb::agent {
+namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+constexpr std::size_t kMaxLine = 16'384;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::optional<std::size_t> number(std::string_view text, int base) {
+  std::size_t out = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
+  if (text.empty() || error != std::errc{} || stop != text.data() + text.size())
+    return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+HttpReply::State HttpReply::feed(std::string_view bytes) {
+  buffer_ += bytes;
+  while (step()) {
+  }
+  if (!broken_ && part_ == Part::Done) return State::Complete;
+  return broken_ ? State::Broken : State::Incomplete;
+}
+
+bool HttpReply::step() {
+  if (broken_) return false;
+  switch (part_) {
+    case Part::Head:
+      return read_head();
+    case Part::Body:
+      return read_body();
+    case Part::ChunkSize:
+      return read_chunk_size();
+    case Part::ChunkData:
+      return read_chunk();
+    case Part::Trailer:
+      return read_trailer();
+    case Part::Done:
+      return false;
+  }
+  return false;
+}
+
+bool HttpReply::fail() {
+  broken_ = true;
+  return false;
+}
+
+bool HttpReply::read_head() {
+  const auto end = buffer_.find("\r\n\r\n");
+  if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
+  const std::string head = buffer_.substr(0, end);
+  buffer_.erase(0, end + 4);
+  std::size_t line_end = head.find(kLineEnd);
+  const auto status_line = std::string_view(head).substr(0, line_end);
+  const auto code = status_line.starts_with("HTTP/1.") && status_line.size() >= 12
+                        ? number(status_line.substr(9, 3), 10)
+                        : std::nullopt;
+  if (!code) return fail();
+  status_ = static_cast<int>(*code);
+  while (line_end != std::string::npos) {
+    const auto begin = line_end + kLineEnd.size();
+    line_end = head.find(kLineEnd, begin);
+    const auto size = line_end == std::string::npos ? line_end : line_end - begin;
+    if (!read_header(std::string_view(head).substr(begin, size))) return fail();
+  }
+  part_ = chunked_ ? Part::ChunkSize : Part::Body;
+  return true;
+}
+
+bool HttpReply::read_header(std::string_view line) {
+  const auto colon = line.find(':');
+  if (colon == std::string_view::npos) return false;
+  const auto name = lower(line.substr(0, colon));
+  const auto value = lower(base::trimmed(line.substr(colon + 1)));
+  if (name == "transfer-encoding") chunked_ = value == "chunked";
+  if (name == "connection" && value == "close") keeps_connection_ = false;
+  if (name != "content-length") return true;
+  const auto length = number(value, 10);
+  left_ = length.value_or(0);
+  return length && *length <= limit_;
+}
+
+bool HttpReply::read_body() {
+  const auto size = std::min(left_, buffer_.size());
+  body_.append(buffer_, 0, size);
+  buffer_.erase(0, size);
+  left_ -= size;
+  if (left_ == 0) part_ = Part::Done;
+  return false;
+}
+
+bool HttpReply::read_chunk_size() {
+  const auto end = buffer_.find(kLineEnd);
+  if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
+  const auto line = std::string_view(buffer_).substr(0, end);
+  const auto size = number(base::trimmed(line.substr(0, line.find(';'))), 16);
+  if (!size || *size > limit_ || body_.size() + *size > limit_) return fail();
+  buffer_.erase(0, end + kLineEnd.size());
+  left_ = *size;
+  part_ = left_ == 0 ? Part::Trailer : Part::ChunkData;
+  return true;
+}
+
+bool HttpReply::read_chunk() {
+  if (buffer_.size() < left_ + kLineEnd.size()) return false;
+  if (std::string_view(buffer_).substr(left_, kLineEnd.size()) != kLineEnd) return fail();
+  body_.append(buffer_, 0, left_);
+  buffer_.erase(0, left_ + kLineEnd.size());
+  part_ = Part::ChunkSize;
+  return true;
+}
+
+bool HttpReply::read_trailer() {
+  const auto end = buffer_.find(kLineEnd);
+  if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
+  buffer_.erase(0, end + kLineEnd.size());
+  if (end == 0) part_ = Part::Done;
+  return part_ != Part::Done;
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,131 @@
+#include "envoy/supervisor.hpp"
+
+#include "log.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace kindlb::agent {
+namespace {
+
+constexpr std::chrono::seconds kPatience{2};
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const auto size = ::write(fd, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+/// Between fork and exec. Leaving uid 0 drops every capability; the parent-death signal is set
+/// after it, since changing the uid clears it.
+bool become(uid_t uid) {
+  if (uid != 0 && (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 ||
+                   ::setresuid(uid, uid, uid) != 0))
+    return false;
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  return true;
+}
+
+[[noreturn]] void run_child(const EnvoyCommand& command, int log_pipe) {
+  std::vector<char*> arguments;
+  for (const auto& argument : command.arguments)
+    arguments.push_back(const_cast<char*>(argument.c_str()));  // execvp does not change them
+  arguments.push_back(nullptr);
+  ::dup2(log_pipe, STDERR_FILENO);
+  if (become(command.uid)) ::execvp(arguments.front(), arguments.data());
+  const std::string why = std::string("cannot start: ") + std::strerror(errno) + "\n";
+  write_all(STDERR_FILENO, why);
+  ::_exit(127);
+}
+
+}  // namespace
+
+std::string describe_end(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return "killed by signal " + std::to_string(WTERMSIG(wait_status));
+  return "exited with status " + std::to_string(WEXITSTATUS(wait_status));
+}
+
+Supervisor::~Supervisor() {
+  if (log_pipe_) loop_.forget(log_pipe_.get());
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+}
+
+void Supervisor::start() {
+  if (stopping_) return;
+  ++starts_;
+  started_ = Loop::Clock::now();
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return ended(std::strerror(errno));
+  base::Fd read_end(ends[0]);
+  const base::Fd write_end(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0) return ended(std::strerror(errno));
+  if (pid == 0) run_child(command_, write_end.get());
+  pid_ = pid;
+  ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+  log_pipe_ = std::move(read_end);
+  loop_.watch(log_pipe_.get(), POLLIN, [this](short) { drain_log(); });
+  events_.started();
+}
+
+void Supervisor::drain_log() {
+  std::array<char, 16384> buffer{};
+  while (log_pipe_) {
+    const auto size = ::read(log_pipe_.get(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return;
+    if (size == 0) {
+      loop_.forget(log_pipe_.get());
+      log_pipe_.reset();
+      return;
+    }
+    for (const auto& line : log_.feed({buffer.data(), static_cast<std::size_t>(size)}))
+      write_all(STDERR_FILENO, line + "\n");
+  }
+}
+
+void Supervisor::stop() {
+  stopping_ = true;
+  if (pid_ <= 0) return events_.ended("stopped");
+  ::kill(pid_, SIGTERM);
+  loop_.after(kPatience, [this] {
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
+  });
+}
+
+bool Supervisor::reaped(pid_t pid, int wait_status) {
+  if (pid != pid_) return false;
+  pid_ = -1;
+  drain_log();
+  if (log_pipe_) loop_.forget(log_pipe_.get());
+  log_pipe_.reset();
+  ended(describe_end(wait_status));
+  return true;
+}
+
+void Supervisor::ended(const std::string& how) {
+  if (!stopping_) {
+    log("Envoy ended: " + how + "; starting it again");
+    loop_.after(backoff_.next(Loop::Clock::now() - started_), [this] { start(); });
+  }
+  events_.ended(how);
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,216 @@
+#include "envoy/xds.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace kindlb::agent {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxFileName = 200;
+/// Stored under its name, where every byte may take three.
+constexpr std::size_t kMaxUnitName = 80;
+/// Enough for any sequence of changes Envoy may not have seen yet.
+constexpr std::size_t kRemembered = 16;
+
+bool is_file_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
+
+bool is_file_name(const std::string& name) {
+  return !name.empty() && name.size() <= kMaxFileName && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), is_file_character);
+}
+
+std::string text_in(const json& object, const char* field) {
+  const auto found = object.is_object() ? object.find(field) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// Why `body` is not one object that calls itself `name` in `field`.
+std::string body_problem(const std::string& body, const char* field, const std::string& name) {
+  const auto parsed = json::parse(body, nullptr, false);
+  if (!parsed.is_object()) return "is not a JSON object";
+  const auto type = parsed.find("@type");
+  if (type == parsed.end() || !type->is_string()) return "has no @type";
+  const auto found = parsed.find(field);
+  if (found == parsed.end() || !found->is_string() || found->get_ref<const std::string&>() != name)
+    return std::string("does not have this ") + field;
+  return {};
+}
+
+std::string resources_problem(const char* kind, const std::vector<proxy::Resource>& resources) {
+  std::set<std::string> names;
+  for (const auto& resource : resources) {
+    const auto problem = body_problem(resource.body, "name", resource.name);
+    if (!problem.empty()) return std::string(kind) + " " + resource.name + " " + problem;
+    if (!names.insert(resource.name).second)
+      return std::string(kind) + " " + resource.name + " is there twice";
+  }
+  return {};
+}
+
+std::string assignments_problem(const std::vector<proxy::Assignment>& assignments) {
+  std::set<std::string> files;
+  for (const auto& assignment : assignments) {
+    const auto problem = body_problem(assignment.body, "cluster_name", assignment.cluster);
+    if (!problem.empty()) return "assignment " + assignment.cluster + " " + problem;
+    if (!is_file_name(assignment.file))
+      return "assignment " + assignment.cluster + " has an unusable file name";
+    if (!files.insert(assignment.file).second) return "file " + assignment.file + " is there twice";
+  }
+  return {};
+}
+
+/// Puts `bodies` between the brackets of a discovery response.
+template <typename Bodies>
+std::string response(Generation version, const Bodies& bodies) {
+  std::string out = R"({"version_info":")" + std::to_string(version) + R"(","resources":[)";
+  const char* separator = "\n";
+  for (const auto& body : bodies) {
+    out += separator;
+    out += body;
+    separator = ",\n";
+  }
+  return out + "\n]}\n";
+}
+
+std::vector<std::string> bodies_of(const std::map<std::string, std::string>& resources) {
+  std::vector<std::string> out;
+  out.reserve(resources.size());
+  for (const auto& [name, body] : resources) out.push_back(body);
+  return out;
+}
+
+std::optional<Generation> number_in(const std::string& version) {
+  Generation out = 0;
+  const char* end = version.data() + version.size();
+  const auto [stop, error] = std::from_chars(version.data(), end, out);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+std::string invalid_reason(const proxy::Unit& unit) {
+  if (unit.unit.empty() || unit.unit.size() > kMaxUnitName) return "the unit's name is unusable";
+  for (const auto& route : unit.routes)
+    if (route.to.address.family() != route.via.family())
+      return "route " + route.to.text() + " via an address of another family";
+  for (const auto& gate : unit.gates)
+    if (gate.at.port == 0) return "a gate without a port";
+  auto problem = resources_problem("listener", unit.listeners);
+  if (problem.empty()) problem = resources_problem("listener", unit.gated_listeners);
+  if (problem.empty()) problem = resources_problem("cluster", unit.clusters);
+  if (problem.empty()) problem = assignments_problem(unit.assignments);
+  return problem;
+}
+
+std::optional<core::Target> udp_place_of(const std::string& listener_body) {
+  static const json::json_pointer place("/address/socket_address");
+  const auto parsed = json::parse(listener_body, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains(place)) return std::nullopt;
+  const auto& socket = parsed.at(place);
+  if (text_in(socket, "protocol") != "UDP") return std::nullopt;
+  const auto address = core::IpAddress::parse(text_in(socket, "address"));
+  const auto port = socket.find("port_value");
+  if (!address || port == socket.end() || !port->is_number_unsigned()) return std::nullopt;
+  return core::Target{*address, port->get<std::uint16_t>()};
+}
+
+bool add_unit(XdsContent& content, const proxy::Unit& unit, std::string& clash) {
+  for (const auto& listener : unit.listeners)
+    if (!content.listeners.emplace(listener.name, listener.body).second)
+      clash = "listener " + listener.name;
+  for (const auto& cluster : unit.clusters)
+    if (!content.clusters.emplace(cluster.name, cluster.body).second)
+      clash = "cluster " + cluster.name;
+  for (const auto& assignment : unit.assignments)
+    if (!content.endpoints
+             .emplace(assignment.file, XdsContent::Endpoints{assignment.cluster, assignment.body})
+             .second)
+      clash = "file " + assignment.file;
+  return clash.empty();
+}
+
+void XdsHistory::record(const XdsContent& content, Generation now) {
+  const bool first = generation_ == 0;
+  if (first || content.listeners != content_.listeners) listeners_version_ = now;
+  if (first || content.clusters != content_.clusters) clusters_version_ = now;
+  extend(listeners_, content.listeners, now);
+  extend(clusters_, content.clusters, now);
+  std::erase_if(endpoints_,
+                [&](const auto& entry) { return !content.endpoints.contains(entry.first); });
+  for (const auto& [file, endpoints] : content.endpoints) {
+    const auto former = content_.endpoints.find(file);
+    if (former == content_.endpoints.end() || former->second != endpoints) endpoints_[file] = now;
+  }
+  content_ = content;
+  generation_ = now;
+}
+
+void XdsHistory::extend(Spans& spans, const std::map<std::string, std::string>& bodies,
+                        Generation now) {
+  for (auto& [name, list] : spans)
+    if (list.back().body && !bodies.contains(name)) list.push_back({now, std::nullopt});
+  for (const auto& [name, body] : bodies) {
+    auto& list = spans[name];
+    if (list.empty() || list.back().body != body) list.push_back({now, body});
+    if (list.size() > kRemembered) list.erase(list.begin());
+  }
+  std::erase_if(spans, [&](const auto& entry) {
+    const auto& last = entry.second.back();
+    return !last.body && last.since + kRemembered < now;
+  });
+}
+
+bool XdsHistory::is_current(const Spans& spans, const std::string& name,
+                            const std::string& version) {
+  const auto found = spans.find(name);
+  const auto at = number_in(version);
+  if (found == spans.end() || !at) return false;
+  const auto& wanted = found->second.back().body;
+  const Span* in_force = nullptr;
+  for (const auto& span : found->second)
+    if (span.since <= *at) in_force = &span;
+  return in_force != nullptr && wanted && in_force->body == wanted;
+}
+
+bool XdsHistory::is_listener_current(const std::string& name, const std::string& version) const {
+  return is_current(listeners_, name, version);
+}
+
+bool XdsHistory::is_cluster_current(const std::string& name, const std::string& version) const {
+  return is_current(clusters_, name, version);
+}
+
+Generation XdsHistory::endpoints_version(const std::string& file) const {
+  const auto found = endpoints_.find(file);
+  return found == endpoints_.end() ? 0 : found->second;
+}
+
+bool is_at_least(const std::string& version, Generation generation) {
+  const auto at = number_in(version);
+  return at && *at >= generation;
+}
+
+std::vector<XdsFile> changed_files(const XdsHistory& history) {
+  const auto& content = history.content();
+  const auto now = history.generation();
+  std::vector<XdsFile> files;
+  for (const auto& [file, endpoints] : content.endpoints)
+    if (history.endpoints_version(file) == now)
+      files.push_back({"eds/" + file, response(now, std::vector{endpoints.body})});
+  if (history.clusters_version() == now)
+    files.push_back({"cds.json", response(now, bodies_of(content.clusters))});
+  if (history.listeners_version() == now)
+    files.push_back({"lds.json", response(now, bodies_of(content.listeners))});
+  return files;
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,173 @@
+#include "network/network.hpp"
+
+#include "network/connections.hpp"
+#include "network/socket_address.hpp"
+
+#include <linux/netlink.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace kindlb::agent {
+namespace {
+
+using core::Error;
+using core::ErrorKind;
+
+constexpr std::uint16_t kDiscardPort = 9;
+
+Error error_of(int number, const std::string& operation) {
+  const auto kind = number == EPERM || number == EACCES ? ErrorKind::Denied
+                    : number == EEXIST                  ? ErrorKind::Conflict
+                                                        : ErrorKind::Invalid;
+  return {kind, operation, std::strerror(number)};
+}
+
+}  // namespace
+
+void NetworkWish::want(const std::vector<core::Cidr>& more_addresses,
+                       const std::vector<core::Route>& more_routes) {
+  addresses.insert(more_addresses.begin(), more_addresses.end());
+  for (const auto& route : more_routes)
+    routes.insert_or_assign(core::Cidr{route.to.first(), route.to.length}, route.via);
+}
+
+core::Result<Network> Network::open() {
+  base::Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket) return error_of(errno, "open a netlink socket");
+  const timeval limit{1, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+  return Network(std::move(socket));
+}
+
+core::Result<std::string> Network::request(const std::string& message,
+                                           const std::string& operation) {
+  if (::send(socket_.get(), message.data(), message.size(), 0) < 0)
+    return error_of(errno, operation);
+  std::string answer;
+  std::array<char, 65536> buffer{};
+  while (true) {
+    const auto size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return error_of(errno, operation);
+    const std::string_view part(buffer.data(), static_cast<std::size_t>(size));
+    answer += part;
+    const auto verdict = netlink::parse_verdict(part);
+    if (!verdict) continue;
+    if (*verdict != 0) return error_of(*verdict, operation);
+    return answer;
+  }
+}
+
+bool Network::holds(const core::IpAddress& address) const {
+  return std::any_of(addresses_.begin(), addresses_.end(),
+                     [&](const auto& entry) { return entry.first.address == address; });
+}
+
+/// The interface, loopback aside, with an address on the same network.
+core::Result<unsigned> Network::interface_for(const core::IpAddress& address) {
+  const auto links = request(netlink::dump_links(), "list links");
+  if (!links) return links.error();
+  const auto held = request(netlink::dump_addresses(), "list addresses");
+  if (!held) return held.error();
+  std::set<unsigned> loopbacks;
+  for (const auto& link : netlink::parse_links(*links))
+    if (link.loopback) loopbacks.insert(link.interface);
+  for (const auto& entry : netlink::parse_addresses(*held))
+    if (entry.prefix.contains(address) && !loopbacks.contains(entry.interface))
+      return entry.interface;
+  return Error{ErrorKind::NotFound, address.text(), "the proxy is not on this address's network"};
+}
+
+core::Result<void> Network::add_addresses(const NetworkWish& wish) {
+  for (const auto& address : wish.addresses) {
+    if (addresses_.contains(address)) continue;
+    const auto interface = interface_for(address.address);
+    if (!interface) return interface.error();
+    const auto added =
+        request(netlink::add_address(*interface, address), "add address " + address.text());
+    if (!added) return added.error();
+    addresses_.emplace(address, *interface);
+    unannounced_.insert(*interface);
+  }
+  return {};
+}
+
+bool Network::announce() {
+  const auto interfaces = std::exchange(unannounced_, {});
+  for (const auto interface : interfaces) announce(interface);
+  return !interfaces.empty();
+}
+
+/// Neighbours may still know another container's link address for ours. The kernel broadcasts its
+/// own for every IP address of a link whose link address is set, even to what it was: gratuitous
+/// ARP if arp_notify is on, and unsolicited neighbour advertisements if ndisc_notify is (a sysctl
+/// of the container). No raw socket is needed. Failing is not fatal: neighbours learn later.
+void Network::announce(unsigned interface) {
+  const auto links = request(netlink::dump_links(), "list links");
+  if (!links) return;
+  for (const auto& link : netlink::parse_links(*links)) {
+    if (link.interface != interface || link.mac_bytes.empty()) continue;
+    (void)request(netlink::enable_notify(interface), "enable announcements");
+    (void)request(netlink::set_link_address(interface, link.mac_bytes), "announce addresses");
+  }
+}
+
+core::Result<void> Network::add_routes(const NetworkWish& wish) {
+  for (const auto& [to, via] : wish.routes) {
+    const auto known = routes_.find(to);
+    if (known != routes_.end() && known->second == via) continue;
+    const auto added = request(netlink::add_route({to, via}, known != routes_.end()),
+                               "route " + to.text() + " via " + via.text());
+    if (!added) return added.error();
+    routes_.insert_or_assign(to, via);
+  }
+  return {};
+}
+
+bool Network::remove_unwanted(const NetworkWish& wish) {
+  bool kept = false;
+  std::optional<std::set<core::IpAddress>> connected;
+  std::erase_if(routes_, [&](const auto& entry) {
+    if (wish.routes.contains(entry.first)) return false;
+    if (!connected) connected = connected_peers();
+    if (connected->contains(entry.first.address)) {
+      kept = true;
+      return false;
+    }
+    (void)request(netlink::remove_route({entry.first, entry.second}), "remove route");
+    return true;
+  });
+  std::erase_if(addresses_, [&](const auto& entry) {
+    if (wish.addresses.contains(entry.first)) return false;
+    (void)request(netlink::remove_address(entry.second, entry.first), "remove address");
+    return true;
+  });
+  return kept;
+}
+
+core::Result<void> Network::solicit(const core::IpAddress& address) {
+  const auto interface = interface_for(address);
+  if (!interface) return interface.error();
+  (void)request(netlink::remove_neighbour(*interface, address), "forget neighbour");
+  const int family = address.family() == core::IpFamily::V4 ? AF_INET : AF_INET6;
+  const base::Fd udp(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const SocketAddress to(address, kDiscardPort);
+  if (!udp || ::sendto(udp.get(), "", 0, 0, to.get(), to.size()) < 0)
+    return error_of(errno, "look for " + address.text());
+  return {};
+}
+
+std::optional<netlink::Neighbour> Network::holder_of(const core::IpAddress& address) {
+  const auto table = request(netlink::dump_neighbours(address.family()), "list neighbours");
+  if (!table) return std::nullopt;
+  for (const auto& neighbour : netlink::parse_neighbours(*table))
+    if (neighbour.address == address && neighbour.is_present()) return neighbour;
+  return std::nullopt;
+}
+
+}  // namespace kindlb::agent

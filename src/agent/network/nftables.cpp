@@ -1,0 +1,244 @@
+#include "network/nftables.hpp"
+
+#include "network/netlink_message.hpp"
+
+#include <arpa/inet.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+
+#include <algorithm>
+
+namespace kindlb::agent::nftables {
+namespace {
+
+using core::Gate;
+using core::IpFamily;
+using netlink::nested;
+using netlink::raw;
+using netlink::Request;
+
+constexpr const char* kTable = "kindlb";
+constexpr const char* kInput = "input";
+constexpr const char* kOutput = "output";
+
+// Where things are in the headers of IP and UDP.
+struct Field {
+  std::uint32_t base;
+  std::uint32_t offset;
+  std::uint32_t size;
+};
+constexpr Field kSourcePort{NFT_PAYLOAD_TRANSPORT_HEADER, 0, 2};
+constexpr Field kTargetPort{NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2};
+constexpr Field kChecksum{NFT_PAYLOAD_TRANSPORT_HEADER, 6, 2};
+
+Field source_address(IpFamily family) {
+  if (family == IpFamily::V4) return {NFT_PAYLOAD_NETWORK_HEADER, 12, 4};
+  return {NFT_PAYLOAD_NETWORK_HEADER, 8, 16};
+}
+Field target_address(IpFamily family) {
+  if (family == IpFamily::V4) return {NFT_PAYLOAD_NETWORK_HEADER, 16, 4};
+  return {NFT_PAYLOAD_NETWORK_HEADER, 24, 16};
+}
+
+// Attributes -------------------------------------------------------------------------------------
+
+std::string number(std::uint16_t type, std::uint32_t value) {
+  const std::uint32_t wire = htonl(value);
+  return nested(type, {reinterpret_cast<const char*>(&wire), sizeof(wire)});
+}
+
+std::string text(std::uint16_t type, const std::string& value) {
+  return nested(type, {value.c_str(), value.size() + 1});
+}
+
+std::string group(std::uint16_t type, const std::string& members) {
+  return nested(NLA_F_NESTED | type, members);
+}
+
+std::string two_bytes(std::uint16_t value) {
+  const std::uint16_t wire = htons(value);
+  return {reinterpret_cast<const char*>(&wire), sizeof(wire)};
+}
+
+// Expressions: the words of a rule ---------------------------------------------------------------
+
+std::string expression(const std::string& name, const std::string& content) {
+  return group(NFTA_LIST_ELEM, text(NFTA_EXPR_NAME, name) + group(NFTA_EXPR_DATA, content));
+}
+
+std::string load(const Field& field) {
+  return expression("payload", number(NFTA_PAYLOAD_DREG, NFT_REG_1) +
+                                   number(NFTA_PAYLOAD_BASE, field.base) +
+                                   number(NFTA_PAYLOAD_OFFSET, field.offset) +
+                                   number(NFTA_PAYLOAD_LEN, field.size));
+}
+
+std::string compare(std::uint32_t how, std::string_view with) {
+  return expression("cmp", number(NFTA_CMP_SREG, NFT_REG_1) + number(NFTA_CMP_OP, how) +
+                               group(NFTA_CMP_DATA, nested(NFTA_DATA_VALUE, with)));
+}
+
+std::string is_udp() {
+  const char protocol = IPPROTO_UDP;
+  return expression("meta",
+                    number(NFTA_META_DREG, NFT_REG_1) + number(NFTA_META_KEY, NFT_META_L4PROTO)) +
+         compare(NFT_CMP_EQ, {&protocol, 1});
+}
+
+std::string equals(const Field& field, std::string_view value) {
+  return load(field) + compare(NFT_CMP_EQ, value);
+}
+
+std::string within(const Field& field, const core::Cidr& range) {
+  return load(field) + compare(NFT_CMP_GTE, raw(range.first())) +
+         compare(NFT_CMP_LTE, raw(range.last()));
+}
+
+/// Writes the port and, if there is one, mends the checksum.
+std::string set_port(const Field& field, std::uint16_t port, bool has_checksum = true) {
+  const auto value = expression(
+      "immediate", number(NFTA_IMMEDIATE_DREG, NFT_REG_1) +
+                       group(NFTA_IMMEDIATE_DATA, nested(NFTA_DATA_VALUE, two_bytes(port))));
+  auto content = number(NFTA_PAYLOAD_SREG, NFT_REG_1) + number(NFTA_PAYLOAD_BASE, field.base) +
+                 number(NFTA_PAYLOAD_OFFSET, field.offset) + number(NFTA_PAYLOAD_LEN, field.size);
+  if (has_checksum)
+    content += number(NFTA_PAYLOAD_CSUM_TYPE, NFT_PAYLOAD_CSUM_INET) +
+               number(NFTA_PAYLOAD_CSUM_OFFSET, kChecksum.offset);
+  return value + expression("payload", content);
+}
+
+std::string verdict(int code, const std::string& chain = {}) {
+  auto content = number(NFTA_VERDICT_CODE, static_cast<std::uint32_t>(code));
+  if (!chain.empty()) content += text(NFTA_VERDICT_CHAIN, chain);
+  return expression("immediate", number(NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT) +
+                                     group(NFTA_IMMEDIATE_DATA, group(NFTA_DATA_VERDICT, content)));
+}
+
+// Messages ---------------------------------------------------------------------------------------
+
+class Messages {
+ public:
+  explicit Messages(IpFamily family)
+      : family_(family == IpFamily::V4 ? NFPROTO_IPV4 : NFPROTO_IPV6) {
+    mark(NFNL_MSG_BATCH_BEGIN);
+  }
+
+  void add_table() { add(NFT_MSG_NEWTABLE, NLM_F_CREATE, text(NFTA_TABLE_NAME, kTable)); }
+  void remove_table() { add(NFT_MSG_DELTABLE, 0, text(NFTA_TABLE_NAME, kTable)); }
+
+  void add_chain(const std::string& name) {
+    add(NFT_MSG_NEWCHAIN, NLM_F_CREATE,
+        text(NFTA_CHAIN_TABLE, kTable) + text(NFTA_CHAIN_NAME, name));
+  }
+  void add_hooked_chain(const std::string& name, std::uint32_t hook) {
+    add(NFT_MSG_NEWCHAIN, NLM_F_CREATE,
+        text(NFTA_CHAIN_TABLE, kTable) + text(NFTA_CHAIN_NAME, name) +
+            group(NFTA_CHAIN_HOOK,
+                  number(NFTA_HOOK_HOOKNUM, hook) + number(NFTA_HOOK_PRIORITY, 0)) +
+            number(NFTA_CHAIN_POLICY, NF_ACCEPT) + text(NFTA_CHAIN_TYPE, "filter"));
+  }
+  void add_rule(const std::string& chain, const std::string& expressions) {
+    add(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND,
+        text(NFTA_RULE_TABLE, kTable) + text(NFTA_RULE_CHAIN, chain) +
+            group(NFTA_RULE_EXPRESSIONS, expressions));
+  }
+
+  std::string finish() && {
+    const std::uint16_t flags = NLM_F_REQUEST | NLM_F_ACK | last_flags_;
+    std::memcpy(bytes_.data() + last_ + offsetof(nlmsghdr, nlmsg_flags), &flags, sizeof(flags));
+    mark(NFNL_MSG_BATCH_END);
+    return std::move(bytes_);
+  }
+
+ private:
+  void mark(std::uint16_t type) {
+    nfgenmsg header{};
+    header.nfgen_family = AF_UNSPEC;
+    header.res_id = htons(NFNL_SUBSYS_NFTABLES);
+    bytes_ += Request(type, 0, header, ++sequence_).bytes();
+  }
+  void add(std::uint16_t type, unsigned flags, const std::string& attributes) {
+    nfgenmsg header{};
+    header.nfgen_family = family_;
+    header.version = NFNETLINK_V0;
+    last_ = bytes_.size();
+    last_flags_ = static_cast<std::uint16_t>(flags);
+    Request request(static_cast<std::uint16_t>(NFNL_SUBSYS_NFTABLES << 8U | type), flags, header,
+                    ++sequence_);
+    bytes_ += std::move(request.attributes(attributes)).bytes();
+  }
+
+  unsigned char family_;
+  std::uint32_t sequence_ = 0;
+  std::size_t last_ = 0;  ///< where the last message begins
+  std::uint16_t last_flags_ = 0;
+  std::string bytes_;
+};
+
+std::string to_us(const Gate& gate, std::uint16_t port) {
+  return is_udp() + equals(target_address(gate.at.address.family()), raw(gate.at.address)) +
+         equals(kTargetPort, two_bytes(port));
+}
+
+std::string from_us(const Gate& gate, std::uint16_t port) {
+  return is_udp() + equals(source_address(gate.at.address.family()), raw(gate.at.address)) +
+         equals(kSourcePort, two_bytes(port));
+}
+
+/// IPv4 allows a checksum of zero, for none: mended, it would be a wrong one.
+std::string add_turn(Messages& messages, const Gate& gate, const std::string& chain) {
+  messages.add_chain(chain);
+  messages.add_rule(chain, equals(kChecksum, two_bytes(0)) +
+                               set_port(kTargetPort, gate.divert, false) + verdict(NF_ACCEPT));
+  messages.add_rule(chain, set_port(kTargetPort, gate.divert) + verdict(NF_ACCEPT));
+  return verdict(NFT_GOTO, chain);
+}
+
+/// To be admitted first, then to go where it belongs.
+void add_gate(Messages& messages, const Gate& gate, const std::string& chain) {
+  const auto family = gate.at.address.family();
+  messages.add_chain(chain);
+  const auto pass =
+      gate.divert == 0 ? verdict(NF_ACCEPT) : add_turn(messages, gate, chain + "turn");
+  if (!gate.restricted) messages.add_rule(chain, pass);
+  for (const auto& range : gate.allowed)
+    if (gate.restricted && range.address.family() == family)
+      messages.add_rule(chain, within(source_address(family), range) + pass);
+  if (gate.restricted) messages.add_rule(chain, verdict(NF_DROP));
+
+  messages.add_rule(kInput, to_us(gate, gate.at.port) + verdict(NFT_JUMP, chain));
+}
+
+/// Its own port is nobody's but the gate's, and does not show in answers.
+void add_divert(Messages& messages, const Gate& gate) {
+  messages.add_rule(kInput, to_us(gate, gate.divert) + verdict(NF_DROP));
+  messages.add_rule(kOutput, from_us(gate, gate.divert) + set_port(kSourcePort, gate.at.port) +
+                                 verdict(NF_ACCEPT));
+}
+
+}  // namespace
+
+std::string replace_rules(IpFamily family, const Rules& rules) {
+  Messages messages(family);
+  // A table must be there to be removed.
+  messages.add_table();
+  messages.remove_table();
+  const auto of_family = [family](const Gate& gate) { return gate.at.address.family() == family; };
+  const auto any = [&](const auto& gates) { return std::ranges::any_of(gates, of_family); };
+  if (!any(rules.gates) && !any(rules.idle)) return std::move(messages).finish();
+  messages.add_table();
+  messages.add_hooked_chain(kInput, NF_INET_LOCAL_IN);
+  messages.add_hooked_chain(kOutput, NF_INET_LOCAL_OUT);
+  for (const auto& gate : rules.idle)
+    if (of_family(gate)) add_divert(messages, gate);
+  std::size_t count = 0;
+  for (const auto& gate : rules.gates) {
+    if (!of_family(gate)) continue;
+    if (gate.divert != 0) add_divert(messages, gate);
+    add_gate(messages, gate, "gate" + std::to_string(count++));
+  }
+  return std::move(messages).finish();
+}
+
+}  // namespace kindlb::agent::nftables

@@ -1,0 +1,151 @@
+#include "network/probes.hpp"
+
+#include "network/socket_address.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace kindlb::agent {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kFirstRetry{20};
+constexpr milliseconds kSlowestRetry{200};
+/// A lost first packet is sent again only after a second; a new connection is tried before that.
+constexpr milliseconds kFirstPatience{100};
+constexpr std::size_t kAtOnce = 16;
+
+bool is_hopeless(int error) {
+  return error == ENETUNREACH || error == EAFNOSUPPORT;
+}
+
+}  // namespace
+
+Prober::Prober(Loop& loop, core::Probe probe, milliseconds timeout, Done done)
+    : loop_(loop),
+      probe_(std::move(probe)),
+      done_(std::move(done)),
+      deadline_(Loop::Clock::now() + timeout),
+      patience_(kFirstPatience),
+      delay_(kFirstRetry) {
+  outcome_.label = probe_.label;
+  if (probe_.targets.size() > kAtOnce) probe_.targets.resize(kAtOnce);
+  expiry_ = loop_.after(timeout, [this] { expire(); });
+}
+
+Prober::~Prober() {
+  drop_attempts();
+  loop_.cancel(retry_);
+  loop_.cancel(late_);
+  loop_.cancel(expiry_);
+}
+
+void Prober::round() {
+  hopeless_ = true;
+  refused_ = false;
+  starting_ = true;
+  for (const auto& target : probe_.targets)
+    if (!finished_) connect(target);
+  starting_ = false;
+  if (finished_) return;
+  if (attempts_.empty()) return round_over();
+  late_ = loop_.after(patience_, [this] { round_late(); });
+}
+
+void Prober::round_late() {
+  if (Loop::Clock::now() + patience_ >= deadline_) return;  // let the last round end in peace
+  last_failure_ = attempts_.begin()->second.target.text() + ": no answer";
+  patience_ *= 2;
+  drop_attempts();
+  round();
+}
+
+void Prober::connect(const core::Target& target) {
+  const int family = target.address.family() == core::IpFamily::V4 ? AF_INET : AF_INET6;
+  base::Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return failed(target, errno);
+  const SocketAddress to(target.address, target.port);
+  if (::connect(socket.get(), to.get(), to.size()) == 0)
+    return conclude(proxy::ProbeResult::Reached, {});
+  if (errno != EINPROGRESS) return failed(target, errno);
+  const int fd = socket.get();
+  attempts_.insert_or_assign(fd, Attempt{std::move(socket), target});
+  loop_.watch(fd, POLLOUT, [this, fd](short) { completed(fd); });
+}
+
+void Prober::completed(int fd) {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error == 0) return conclude(proxy::ProbeResult::Reached, {});
+  loop_.forget(fd);
+  auto node = attempts_.extract(fd);
+  failed(node.mapped().target, error);
+  if (attempts_.empty() && !starting_) round_over();
+}
+
+void Prober::failed(const core::Target& target, int error) {
+  last_failure_ = target.text() + ": " + std::strerror(error);
+  if (error == ECONNREFUSED) refused_ = true;
+  if (!is_hopeless(error)) hopeless_ = false;
+}
+
+void Prober::round_over() {
+  loop_.cancel(late_);
+  if (probe_.targets.empty()) return conclude(proxy::ProbeResult::Unreachable, "no target");
+  // Waiting cannot create a route; everything else may still come up.
+  if (hopeless_) return conclude(proxy::ProbeResult::Unreachable, last_failure_);
+  if (Loop::Clock::now() + delay_ >= deadline_) return;  // expire() has the last word
+  retry_ = loop_.after(delay_, [this] { round(); });
+  delay_ = std::min(delay_ * 2, kSlowestRetry);
+}
+
+void Prober::expire() {
+  if (finished_) return;
+  if (refused_) return conclude(proxy::ProbeResult::Refused, last_failure_);
+  const auto silent =
+      attempts_.empty() ? std::string() : attempts_.begin()->second.target.text() + ": no answer";
+  conclude(proxy::ProbeResult::Unreachable, silent.empty() ? last_failure_ : silent);
+}
+
+void Prober::conclude(proxy::ProbeResult result, std::string detail) {
+  finished_ = true;
+  outcome_.result = result;
+  outcome_.detail = std::move(detail);
+  drop_attempts();
+  loop_.cancel(retry_);
+  loop_.cancel(late_);
+  loop_.cancel(expiry_);
+  // The owner may destroy us in `done`.
+  if (!starting_) loop_.after({}, done_);
+}
+
+void Prober::drop_attempts() {
+  for (const auto& [fd, attempt] : attempts_) loop_.forget(fd);
+  attempts_.clear();
+}
+
+Probing::Probing(Loop& loop, const std::vector<core::Probe>& probes, milliseconds timeout,
+                 const std::function<void()>& finished) {
+  for (const auto& probe : probes) {
+    auto& prober = probers_.emplace_back(loop, probe, timeout, finished);
+    prober.start();
+  }
+}
+
+bool Probing::is_finished() const {
+  return std::all_of(probers_.begin(), probers_.end(),
+                     [](const auto& prober) { return prober.is_finished(); });
+}
+
+std::vector<proxy::ProbeOutcome> Probing::outcomes() const {
+  std::vector<proxy::ProbeOutcome> out;
+  for (const auto& prober : probers_) out.push_back(prober.outcome());
+  return out;
+}
+
+}  // namespace kindlb::agent

@@ -1,0 +1,45 @@
+#pragma once
+// The watches of one cluster, feeding the reconciler through the loop. Destroying it ends the
+// watches; what was posted before and runs later is dropped.
+
+#include "kindlb/kube/api.hpp"
+#include "loop.hpp"
+#include "reconciler.hpp"
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace kindlb::controller {
+
+class ClusterFeed final : public kube::Observer {
+ public:
+  ClusterFeed(Loop& loop, Reconciler& reconciler, std::string cluster,
+              std::shared_ptr<http::Client> client);
+  ~ClusterFeed() override;
+
+  void services_listed(std::vector<core::Service> all) override;
+  void service_changed(core::Service service) override;
+  void service_deleted(const core::ServiceKey& key) override;
+  void slices_listed(std::vector<core::EndpointSlice> all) override;
+  void slice_changed(core::EndpointSlice slice) override;
+  void slice_deleted(const std::string& ns, const std::string& name) override;
+  void nodes_listed(std::vector<core::Node> all) override;
+  void node_changed(core::Node node) override;
+  void node_deleted(const std::string& name) override;
+  void watch_state(const std::string& resource, const core::Result<void>& state) override;
+
+ private:
+  void post(std::function<Store::Keys(Store&)> edit);
+
+  Loop& loop_;
+  Reconciler& reconciler_;
+  const std::string cluster_;
+  std::mutex mutex_;
+  std::set<std::string> failing_;  ///< resources whose watch was reported broken
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+  std::unique_ptr<kube::Reflectors> reflectors_;  // last: its threads use the rest
+};
+
+}  // namespace kindlb::controller

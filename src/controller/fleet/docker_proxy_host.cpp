@@ -1,0 +1,172 @@
+#include "fleet/docker_proxy_host.hpp"
+
+#include "kindlb/proxy/image.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+namespace kindlb::controller {
+
+namespace {
+
+core::ServiceKey parse_owner(const std::string& text) {
+  const auto first = text.find('/');
+  const auto second = text.find('/', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return {"", "", text};
+  return {text.substr(0, first), text.substr(first + 1, second - first - 1),
+          text.substr(second + 1)};
+}
+
+bool has_ipv6(const docker::Network& network) {
+  return std::any_of(network.subnets.begin(), network.subnets.end(), [](const auto& subnet) {
+    return subnet.cidr.address.family() == core::IpFamily::V6;
+  });
+}
+
+}  // namespace
+
+DockerProxyHost::DockerProxyHost(docker::Engine& engine, std::string image, std::string pool)
+    : engine_(engine),
+      image_(std::move(image)),
+      pool_(std::move(pool)),
+      hub_({.on_message =
+                [this](const std::string& id, proxy::Message message) {
+                  const std::lock_guard lock(listening_);
+                  if (listener_ != nullptr) listener_->agent_said(id, std::move(message));
+                },
+            .on_closed =
+                [this](const std::string& id, const std::string& reason) {
+                  const std::lock_guard lock(listening_);
+                  if (listener_ != nullptr) listener_->agent_lost(id, reason);
+                }}) {}
+
+void DockerProxyHost::set_listener(Listener* listener) {
+  const std::lock_guard lock(listening_);
+  listener_ = listener;
+}
+
+HostedProxy DockerProxyHost::hosted(const proxy::Proxy& proxy) const {
+  HostedProxy out;
+  out.id = proxy.id;
+  out.name = proxy.name;
+  out.network = proxy.network;
+  out.running = proxy.state == docker::ContainerState::Running;
+  out.current = proxy.agent == proxy::image_hash(image_);
+  out.own_pool = proxy.pool == pool_;
+  return out;
+}
+
+void DockerProxyHost::remember(const proxy::Proxy& proxy) {
+  const std::lock_guard lock(mutex_);
+  known_.insert_or_assign(proxy.id, proxy);
+}
+
+proxy::Proxy DockerProxyHost::recall(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(id);
+  return found == known_.end() ? proxy::Proxy{.id = id} : found->second;
+}
+
+core::Result<std::vector<HostedProxy>> DockerProxyHost::list() {
+  auto proxies = proxy::list_proxies(engine_);
+  if (!proxies.ok()) return proxies.error();
+  std::vector<HostedProxy> out;
+  for (const auto& proxy : *proxies) {
+    remember(proxy);
+    out.push_back(hosted(proxy));
+  }
+  read_states(out);
+  return out;
+}
+
+/// A few at a time: a restart with many Services waits for this.
+void DockerProxyHost::read_states(std::vector<HostedProxy>& proxies) {
+  constexpr std::size_t kReaders = 4;
+  std::atomic<std::size_t> next = 0;
+  const auto read = [&] {
+    for (auto i = next++; i < proxies.size(); i = next++)
+      if (auto state = proxy::read_state(engine_, proxies[i].id); state.ok())
+        proxies[i].state = std::move(state).value();
+  };
+  std::vector<std::jthread> readers;
+  for (std::size_t i = 1; i < std::min(kReaders, proxies.size()); ++i) readers.emplace_back(read);
+  read();
+}
+
+core::Result<std::uint32_t> DockerProxyHost::reserve_uid() {
+  const auto proxies = proxy::list_proxies(engine_);
+  if (!proxies.ok()) return proxies.error();
+  const std::lock_guard lock(mutex_);
+  auto in_use = reserved_uids_;
+  for (const auto& proxy : *proxies) in_use.insert(proxy.uid);
+  // Those made by another thread since the engine answered.
+  for (const auto& [id, proxy] : known_) in_use.insert(proxy.uid);
+  const auto uid = proxy::choose_uid(in_use);
+  reserved_uids_.insert(uid);
+  return uid;
+}
+
+core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
+  const auto facts = engine_.inspect_network(network);
+  if (!facts.ok()) return facts.error();
+  const auto uid = reserve_uid();
+  if (!uid.ok()) return uid.error();
+  proxy::CreateOptions options;
+  options.image = image_;
+  options.network = network;
+  options.ipv6 = has_ipv6(*facts);
+  options.uid = *uid;
+  options.tag = proxy::random_tag();
+  options.pool = pool_;
+  auto created = proxy::create_proxy(engine_, options);
+  if (created.ok()) remember(*created);
+  {
+    const std::lock_guard lock(mutex_);
+    reserved_uids_.erase(*uid);
+  }
+  if (!created.ok()) return created.error();
+  auto out = hosted(*created);
+  out.running = true;
+  return out;
+}
+
+core::Result<void> DockerProxyHost::start(const std::string& id) {
+  return proxy::start_proxy(engine_, recall(id));
+}
+
+core::Result<void> DockerProxyHost::rename(const std::string& id, const std::string& owner,
+                                           const std::string& unit) {
+  return engine_.rename_container(id, proxy::claimed_name(parse_owner(owner), unit));
+}
+
+core::Result<void> DockerProxyHost::rename_shared(const std::string& id, const std::string& cluster,
+                                                  unsigned number) {
+  return engine_.rename_container(id, proxy::shared_name(cluster, number));
+}
+
+core::Result<void> DockerProxyHost::remove(const std::string& id) {
+  auto removed = proxy::remove_proxy(engine_, recall(id));
+  if (!removed.ok()) return removed;
+  const std::lock_guard lock(mutex_);
+  known_.erase(id);
+  return removed;
+}
+
+core::Result<void> DockerProxyHost::connect(const std::string& id) {
+  auto stream = proxy::connect_agent(engine_, id);
+  if (!stream.ok()) return stream.error();
+  hub_.open(id, std::move(stream).value());
+  return {};
+}
+
+bool DockerProxyHost::send(const std::string& id, const proxy::Message& message) {
+  return hub_.send(id, message);
+}
+
+void DockerProxyHost::disconnect(const std::string& id) {
+  hub_.close(id);
+}
+
+}  // namespace kindlb::controller

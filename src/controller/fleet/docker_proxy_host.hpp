@@ -1,0 +1,55 @@
+#pragma once
+// Proxies as containers of a docker engine: the proxy module behind the interface the fleet asks
+// for.
+
+#include "fleet/proxy_host.hpp"
+#include "kindlb/docker/engine.hpp"
+#include "kindlb/proxy/channel_hub.hpp"
+#include "kindlb/proxy/containers.hpp"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace kindlb::controller {
+
+class DockerProxyHost final : public ProxyHost {
+ public:
+  /// `image`: from proxy::ensure_proxy_image. `pool`: the name of this kindlb's warm pool; two that
+  /// share an engine but serve different clusters must not take each other's.
+  DockerProxyHost(docker::Engine& engine, std::string image, std::string pool);
+
+  void set_listener(Listener* listener) override;
+  core::Result<std::vector<HostedProxy>> list() override;
+  core::Result<HostedProxy> create(const std::string& network) override;
+  core::Result<void> start(const std::string& id) override;
+  core::Result<void> rename(const std::string& id, const std::string& owner,
+                            const std::string& unit) override;
+  core::Result<void> rename_shared(const std::string& id, const std::string& cluster,
+                                   unsigned number) override;
+  core::Result<void> remove(const std::string& id) override;
+  core::Result<void> connect(const std::string& id) override;
+  bool send(const std::string& id, const proxy::Message& message) override;
+  void disconnect(const std::string& id) override;
+
+ private:
+  HostedProxy hosted(const proxy::Proxy& proxy) const;
+  void read_states(std::vector<HostedProxy>& proxies);
+  core::Result<std::uint32_t> reserve_uid();
+  void remember(const proxy::Proxy& proxy);
+  proxy::Proxy recall(const std::string& id);
+
+  docker::Engine& engine_;
+  const std::string image_;
+  const std::string pool_;
+  std::mutex listening_;  ///< held during calls to the listener
+  Listener* listener_ = nullptr;
+  std::mutex mutex_;
+  std::map<std::string, proxy::Proxy> known_;  ///< by id: what removal needs besides it
+  std::set<std::uint32_t> reserved_uids_;      ///< of containers being made
+  proxy::ChannelHub hub_;                      // last: its thread uses the rest
+};
+
+}  // namespace kindlb::controller

@@ -1,0 +1,226 @@
+// The fleet's talk with its agents: channels opened and opened again, and what is said on them.
+#include "fleet/fleet.hpp"
+#include "kindlb/core/backoff.hpp"
+#include "kindlb/log/log.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace kindlb::controller {
+
+namespace {
+
+constexpr core::Backoff kConnectBackoff{std::chrono::milliseconds(100),
+                                        std::chrono::milliseconds(5'000)};
+/// An agent speaks first, at once; one that does not is hung, or the stream is.
+constexpr std::chrono::milliseconds kHelloLimit{10'000};
+/// That many failures in a row, and we look whether the proxy is still what we take it for.
+constexpr unsigned kLookAfterFailures = 4;
+/// Channels of adopted proxies are opened one after the other: each costs the engine an exec, and
+/// nothing waits for it.
+constexpr std::chrono::milliseconds kChannelPace{150};
+
+core::Reach worst(core::Reach a, core::Reach b) {
+  return std::max(a, b);
+}
+
+core::Reach reach_of(proxy::ProbeResult result) {
+  switch (result) {
+    case proxy::ProbeResult::Reached:
+      return core::Reach::Reached;
+    case proxy::ProbeResult::Refused:
+      return core::Reach::Refused;
+    case proxy::ProbeResult::Unreachable:
+      return core::Reach::Unreachable;
+  }
+  return core::Reach::Unreachable;
+}
+
+}  // namespace
+
+/// Adopted proxies serve without us; we listen to them to hear when their Envoy does not.
+void Fleet::open_next_channel() {
+  for (auto& [id, proxy] : proxies_) {
+    if (proxy.warm() || proxy.channel != Channel::Closed || proxy.removing || !proxy.host.running ||
+        proxy.connect_failures > 0)
+      continue;
+    open_channel(proxy);
+    loop_.after(kChannelPace, [this] { open_next_channel(); });
+    return;
+  }
+}
+
+void Fleet::open_channel(Proxy& proxy) {
+  if (proxy.channel != Channel::Closed || proxy.removing || !proxy.host.running) return;
+  proxy.channel = Channel::Opening;
+  executor_.submit([this, id = proxy.host.id] {
+    auto result = std::make_shared<core::Result<void>>(host_.connect(id));
+    loop_.post([this, id, result] { channel_opened(id, *result); });
+  });
+}
+
+void Fleet::channel_opened(const std::string& id, const core::Result<void>& result) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end()) {
+    host_.disconnect(id);
+    return;
+  }
+  auto& proxy = found->second;
+  if (result.ok()) return await_hello(id);  // that makes it usable
+  proxy.channel = Channel::Closed;
+  log::debug("no channel to {}: {}", proxy.host.name, result.error().text());
+  if (result.error().kind == core::ErrorKind::NotFound) return container_destroyed(id);
+  reopen_later(proxy);
+}
+
+void Fleet::await_hello(const std::string& id) {
+  if (proxies_.at(id).channel != Channel::Opening) return;
+  loop_.after(kHelloLimit, [this, id] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end() || found->second.channel != Channel::Opening) return;
+    log::debug("{} does not say hello", found->second.host.name);
+    host_.disconnect(id);
+    found->second.channel = Channel::Closed;
+    reopen_later(found->second);
+  });
+}
+
+void Fleet::reopen_later(Proxy& proxy) {
+  const auto id = proxy.host.id;
+  const auto delay = core::delay_before(proxy.connect_failures++, kConnectBackoff, 0.5);
+  if (proxy.connect_failures % kLookAfterFailures == 0) discover();
+  loop_.after(delay, [this, id] {
+    if (const auto again = proxies_.find(id); again != proxies_.end()) open_channel(again->second);
+  });
+}
+
+void Fleet::agent_said(const std::string& id, proxy::Message message) {
+  loop_.post([this, id, message = std::move(message)] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end() || found->second.removing) return;
+    std::visit([&](const auto& one) { on(found->second, one); }, message);
+  });
+}
+
+void Fleet::agent_lost(const std::string& id, const std::string& why) {
+  loop_.post([this, id, why] {
+    const auto found = proxies_.find(id);
+    if (found == proxies_.end()) return;
+    auto& proxy = found->second;
+    proxy.channel = Channel::Closed;
+    for (auto& [name, unit] : proxy.units) unit.sent = {};
+    if (proxy.removing || !proxy.host.running) return;
+    log::debug("lost the channel to {}: {}", proxy.host.name, why);
+    reopen_later(proxy);
+    tell_all(proxy);
+  });
+}
+
+/// Nothing that was said before is answered any more.
+void Fleet::reconnect(Proxy& proxy) {
+  host_.disconnect(proxy.host.id);
+  proxy.channel = Channel::Closed;
+  for (auto& [name, unit] : proxy.units) unit.sent = {};
+  open_channel(proxy);
+  tell_all(proxy);
+}
+
+void Fleet::send(Proxy& proxy, const std::string& unit, proxy::Message message) {
+  if (proxy.channel == Channel::Open) {
+    if (host_.send(proxy.host.id, message)) return;
+    host_.disconnect(proxy.host.id);  // gone, or stuck: only a new one will take it
+    proxy.channel = Channel::Closed;
+  }
+  proxy.waiting.insert_or_assign(unit, std::move(message));
+  open_channel(proxy);
+}
+
+/// What came up while there was no channel; and who is to leave may not have been told.
+void Fleet::send_waiting(Proxy& proxy) {
+  auto waiting = std::exchange(proxy.waiting, {});
+  for (auto& [name, unit] : proxy.units) {
+    if (!unit.leaving()) continue;
+    waiting.erase(name);
+    unit.release = next_id_++;
+    send_release(proxy, name, unit);
+  }
+  for (auto& [unit, message] : waiting) send(proxy, unit, std::move(message));
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Hello& hello) {
+  proxy.channel = Channel::Open;
+  proxy.connect_failures = 0;
+  proxy.envoy = hello.envoy;
+  proxy.capacity = hello.watches;
+  if (hello.envoy == proxy::EnvoyState::Live) proxy.trouble.clear();
+  const bool was_blank = proxy.warm();
+  take_state(proxy, hello.units);
+  if (proxy.removing) return;
+  if (was_blank) return met(proxy);
+  send_waiting(proxy);
+  tell_all(proxy);
+}
+
+/// The first words of a proxy that nobody is known to hold.
+void Fleet::met(Proxy& proxy) {
+  if (!proxy.warm()) return callbacks_.discovered();  // its state could not be read before
+  if (!proxy.host.current) return remove_proxy(proxy.host.id);
+  refill_failures_ = 0;
+  log::debug("{} is warm", proxy.host.name);
+  send_waiting(proxy);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Applied& applied) {
+  const auto found = proxy.units.find(applied.unit);
+  if (found == proxy.units.end()) return;
+  auto& unit = found->second;
+  if (unit.leaving() && applied.id == unit.release) return gone(proxy, found->first);
+  if (unit.leaving() || applied.id != unit.last_apply) return;
+  log::debug("{}: Envoy confirmed {}", unit.owner, applied.revision);
+  unit.sent = {};
+  unit.acknowledged = core::Revision::parse(applied.revision);
+  unit.rejected = {};
+  unit.rejection.clear();
+  unit.address_refused = false;
+  if (!applied.probes.empty()) {
+    unit.reach = core::Reach::Reached;
+    unit.reach_detail.clear();
+  }
+  for (const auto& probe : applied.probes) {
+    const auto reach = reach_of(probe.result);
+    if (reach > unit.reach) unit.reach_detail = probe.detail;
+    unit.reach = worst(unit.reach, reach);
+  }
+  callbacks_.changed(found->first);
+}
+
+/// By the message's number: an agent that could not read it knows no unit.
+void Fleet::on(Proxy& proxy, const proxy::Rejected& rejected) {
+  if (rejected.stage == proxy::RejectStage::Superseded) return;
+  for (auto& [name, unit] : proxy.units) {
+    if (unit.leaving() || unit.last_apply != rejected.id) continue;
+    unit.sent = {};
+    unit.rejected = core::Revision::parse(rejected.revision);
+    unit.rejection = rejected.text;
+    unit.address_refused = rejected.stage == proxy::RejectStage::Address;
+    if (unit.address_refused) unit.addresses.clear();  // not held: another one may be chosen
+    log::warn("{}: the proxy refused its configuration: {}", unit.owner, rejected.text);
+    return callbacks_.changed(name);
+  }
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Status& status) {
+  proxy.envoy = status.envoy;
+  proxy.trouble = status.envoy == proxy::EnvoyState::Live ? "" : status.text;
+  if (status.envoy == proxy::EnvoyState::Down) log::warn("{}: Envoy {}", title(proxy), status.text);
+  if (proxy.warm()) return;
+  if (status.envoy == proxy::EnvoyState::Live) take_state(proxy, status.units);
+  tell_all(proxy);
+}
+
+void Fleet::on(Proxy& proxy, const proxy::Bye& bye) {
+  log::debug("{} says goodbye: {}", proxy.host.name, bye.reason);
+}
+
+}  // namespace kindlb::controller

@@ -1,0 +1,249 @@
+// The fleet's containers: found, adopted, started again, removed, and what the engine tells of
+// them.
+#include "fleet/fleet.hpp"
+#include "kindlb/core/backoff.hpp"
+#include "kindlb/log/log.hpp"
+#include "kindlb/proxy/containers.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace kindlb::controller {
+
+namespace {
+
+constexpr std::chrono::milliseconds kStartDelay{150};
+constexpr std::chrono::milliseconds kRetryStart{1'000};
+constexpr core::Backoff kRemovalBackoff{std::chrono::milliseconds(500),
+                                        std::chrono::milliseconds(10'000)};
+
+bool is_passing(core::ErrorKind kind) {
+  return kind == core::ErrorKind::Unavailable || kind == core::ErrorKind::Timeout ||
+         kind == core::ErrorKind::Cancelled;
+}
+
+}  // namespace
+
+void Fleet::discover() {
+  if (std::exchange(discovering_, true)) {
+    discover_again_ = true;  // the look under way may be too old
+    return;
+  }
+  // What is made while the engine is being asked is not gone because the answer lacks it.
+  std::set<std::string> before;
+  for (const auto& [id, proxy] : proxies_) before.insert(id);
+  executor_.submit([this, before = std::move(before)] {
+    auto found = std::make_shared<core::Result<std::vector<HostedProxy>>>(host_.list());
+    loop_.post([this, before, found] {
+      if (!found->ok()) {
+        log::warn("cannot list the proxies: {}", found->error().text());
+        loop_.after(std::chrono::seconds(1), [this] {
+          discovering_ = false;
+          discover();
+        });
+        return;
+      }
+      discovering_ = false;
+      adopt(before, std::move(*found).value());
+      if (std::exchange(discover_again_, false)) discover();
+    });
+  });
+}
+
+void Fleet::adopt(std::set<std::string> gone, std::vector<HostedProxy> found) {
+  for (const auto& one : found) gone.erase(one.id);
+  for (const auto& id : gone) container_destroyed(id);
+  for (auto& one : found) adopt_one(std::move(one));
+  discovered_ = true;
+  callbacks_.discovered();
+  refill_soon(std::chrono::milliseconds(0));
+  open_next_channel();
+}
+
+void Fleet::adopt_one(HostedProxy found) {
+  const auto id = found.id;
+  if (const auto known = proxies_.find(id); known != proxies_.end()) {
+    if (known->second.host.running && !found.running) container_died(id);
+    if (!known->second.host.running && found.running) container_started(id);
+    return;
+  }
+  if (!found.own_pool) return note_stranger(found);
+  // Another thread may be making it this very moment: whoever asked for it takes it in.
+  const bool blank = !found.state || found.state->units.empty();
+  if (blank && (!warming_.empty() || !making_.empty())) return;
+  const bool readable = found.state.has_value();
+  auto& proxy = proxies_[id];
+  if (const auto name = proxy::parse_name(found.name)) proxy.number = name->number;
+  proxy.host = std::move(found);
+  if (proxy.host.state) {
+    proxy.envoy = proxy.host.running ? proxy.host.state->envoy : proxy::EnvoyState::Down;
+    proxy.capacity = proxy.host.state->watches;
+    take_state(proxy, proxy.host.state->units);
+  }
+  proxy.host.state.reset();
+  if (proxy.removing) return;
+  if (proxy.warm()) {
+    if (proxy.host.running && (proxy.host.current || !readable))
+      open_channel(proxy);  // its Hello tells what it holds
+    else
+      remove_proxy(id);
+    return;
+  }
+  if (!proxy.host.running) proxy.trouble = "the container is stopped";
+  log::debug("adopted {} for {}", proxy.host.name, title(proxy));
+  tell_all(proxy);
+}
+
+/// Another kindlb's: of no concern to us but for the addresses it has.
+void Fleet::note_stranger(const HostedProxy& found) {
+  auto& stranger = strangers_[found.id];
+  stranger = {found.network, {}};
+  if (!found.state) return;
+  for (const auto& unit : found.state->units)
+    for (const auto& address : unit.addresses)
+      stranger.addresses.emplace(address.address, unit.unit);
+}
+
+/// What its agent holds, in place of what we thought.
+void Fleet::take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units) {
+  std::set<std::string> seen;
+  std::vector<std::string> doubles;
+  for (const auto& state : units) {
+    const auto holder = holders_.try_emplace(state.unit, proxy.host.id).first;
+    if (holder->second != proxy.host.id) {
+      doubles.push_back(state.unit);
+      continue;
+    }
+    seen.insert(state.unit);
+    auto& unit = proxy.units[state.unit];
+    unit.owner = state.owner;
+    unit.addresses = state.addresses;
+    unit.watches = state.watches;
+    unit.acknowledged =
+        state.acknowledged ? core::Revision::parse(state.revision) : core::Revision{};
+    proxy.cluster = state.owner.substr(0, state.owner.find('/'));
+  }
+  std::vector<std::string> left;
+  for (auto& [name, unit] : proxy.units) {
+    if (seen.contains(name)) continue;
+    unit.acknowledged = {};
+    if (unit.leaving()) left.push_back(name);
+  }
+  for (const auto& name : left) gone(proxy, name);
+  drop_doubles(proxy, doubles);
+}
+
+/// Another proxy has them, too, and had them first: two with one address must not be.
+void Fleet::drop_doubles(Proxy& proxy, const std::vector<std::string>& units) {
+  if (units.empty() || proxy.removing) return;
+  log::warn("{} holds {} Services that another proxy has", proxy.host.name, units.size());
+  if (proxy.warm()) return remove_proxy(proxy.host.id);
+  for (const auto& unit : units) send(proxy, unit, proxy::Release{next_id_++, unit});
+}
+
+void Fleet::start(const std::string& unit) {
+  auto* proxy = find(unit).proxy;
+  if (proxy == nullptr || proxy->host.running || proxy->removing) return;
+  if (std::exchange(proxy->starting, true)) return;
+  // A container that died may be on its way out: its removal would be told by now.
+  loop_.after(kStartDelay, [this, id = proxy->host.id] { start_now(id); });
+}
+
+void Fleet::start_now(const std::string& id) {
+  if (!proxies_.contains(id)) return;
+  executor_.submit([this, id] {
+    auto result = std::make_shared<core::Result<void>>(host_.start(id));
+    loop_.post([this, id, result] {
+      const auto found = proxies_.find(id);
+      if (found == proxies_.end()) return;
+      found->second.starting = false;
+      if (result->ok()) return container_started(id);
+      not_started(found->second, result->error());
+    });
+  });
+}
+
+/// A container that does not start again is of no use: its Service gets another one. An engine that
+/// is away says nothing about the container.
+void Fleet::not_started(Proxy& proxy, const core::Error& why) {
+  log::warn("{} does not start again: {}", proxy.host.name, why.text());
+  if (!is_passing(why.kind)) return remove_proxy(proxy.host.id);
+  loop_.after(kRetryStart, [this, id = proxy.host.id] {
+    if (const auto found = proxies_.find(id); found != proxies_.end()) tell_all(found->second);
+  });
+}
+
+void Fleet::remove_proxy(const std::string& id) {
+  auto& proxy = proxies_.at(id);
+  if (std::exchange(proxy.removing, true)) return;
+  executor_.submit([this, id] {
+    host_.disconnect(id);
+    auto result = std::make_shared<core::Result<void>>(host_.remove(id));
+    loop_.post([this, id, result] { removed(id, *result); });
+  });
+}
+
+void Fleet::removed(const std::string& id, const core::Result<void>& result) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end()) return;
+  if (!result.ok()) {
+    log::warn("cannot remove {}: {}", found->second.host.name, result.error().text());
+    const auto delay = core::delay_before(found->second.removal_failures++, kRemovalBackoff, 0.5);
+    loop_.after(delay, [this, id] {
+      const auto again = proxies_.find(id);
+      if (again == proxies_.end()) return;
+      again->second.removing = false;
+      remove_proxy(id);
+    });
+    return;
+  }
+  forget(id);
+  refill_after_loss();
+}
+
+void Fleet::container_started(const std::string& id) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end() || found->second.host.running) return;
+  auto& proxy = found->second;
+  proxy.host.running = true;
+  proxy.channel = Channel::Closed;
+  proxy.envoy = proxy::EnvoyState::Starting;
+  for (auto& [name, unit] : proxy.units) unit.acknowledged = {};
+  proxy.trouble = "the container was started again";
+  open_channel(proxy);
+  tell_all(proxy);
+}
+
+void Fleet::container_died(const std::string& id) {
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end() || found->second.removing || !found->second.host.running) return;
+  auto& proxy = found->second;
+  proxy.host.running = false;
+  proxy.envoy = proxy::EnvoyState::Down;
+  proxy.trouble = "its container stopped";
+  for (auto& [name, unit] : proxy.units) unit.sent = {};
+  if (proxy.warm()) {
+    ++refill_failures_;  // if the next one ends like this, too, we must not go on and on
+    return remove_proxy(id);
+  }
+  log::warn("{}: the proxy container stopped", title(proxy));
+  tell_all(proxy);
+}
+
+void Fleet::container_destroyed(const std::string& id) {
+  strangers_.erase(id);
+  const auto found = proxies_.find(id);
+  if (found == proxies_.end()) return;
+  if (!found->second.removing)
+    log::warn("the proxy container {} was removed", found->second.host.name);
+  forget(id);
+  executor_.submit([this, id] {
+    host_.disconnect(id);
+    // Its volume is still there, unless the removal was our own.
+    if (const auto rest = host_.remove(id); !rest.ok())
+      log::debug("leftovers of {}: {}", id, rest.error().text());
+  });
+  refill_after_loss();
+}
+
+}  // namespace kindlb::controller

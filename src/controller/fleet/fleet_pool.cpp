@@ -1,0 +1,80 @@
+// The fleet's warm proxies: how many there are to be, and where.
+#include "fleet/fleet.hpp"
+#include "kindlb/core/backoff.hpp"
+#include "kindlb/log/log.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace kindlb::controller {
+
+namespace {
+
+constexpr core::Backoff kRefillBackoff{std::chrono::milliseconds(1'000),
+                                       std::chrono::milliseconds(30'000)};
+
+}  // namespace
+
+void Fleet::keep_warm_on(std::set<std::string> networks) {
+  if (networks_ == networks) return;
+  networks_ = std::move(networks);
+  if (discovered_) refill_soon(std::chrono::milliseconds(0));
+}
+
+void Fleet::refill_soon(std::chrono::milliseconds delay) {
+  const auto when = Loop::Clock::now() + delay;
+  if (refill_at_ && *refill_at_ <= when) return;
+  refill_at_ = when;
+  loop_.after(delay, [this, when] {
+    if (refill_at_ != when) return;  // an earlier one took its place
+    refill_at_.reset();
+    refill();
+  });
+}
+
+void Fleet::refill_after_loss() {
+  refill_soon(refill_failures_ == 0
+                  ? options_.refill_delay
+                  : core::delay_before(refill_failures_ - 1, kRefillBackoff, 0.5));
+}
+
+void Fleet::refill() {
+  if (!discovered_) return;
+  trim_warm();
+  for (const auto& network : networks_) {
+    std::size_t have = warming_.contains(network) ? warming_.at(network) : 0;
+    for (const auto& [id, proxy] : proxies_)
+      if (proxy.warm() && !proxy.removing && proxy.host.network == network) ++have;
+    for (; have < options_.warm_proxies; ++have) create_warm(network);
+  }
+}
+
+void Fleet::trim_warm() {
+  std::vector<std::string> surplus;
+  for (const auto& [id, proxy] : proxies_)
+    if (proxy.warm() && !proxy.removing && !networks_.contains(proxy.host.network))
+      surplus.push_back(id);
+  for (const auto& id : surplus) remove_proxy(id);
+}
+
+void Fleet::create_warm(const std::string& network) {
+  ++warming_[network];
+  executor_.submit([this, network] {
+    auto result = std::make_shared<core::Result<HostedProxy>>(host_.create(network));
+    loop_.post([this, network, result] {
+      if (--warming_[network] == 0) warming_.erase(network);
+      if (!result->ok()) {
+        log::warn("cannot start a warm proxy on network {}: {}", network, result->error().text());
+        refill_soon(core::delay_before(refill_failures_++, kRefillBackoff, 0.5));
+        return;
+      }
+      const auto id = (*result)->id;
+      auto& proxy = proxies_[id];
+      proxy.host = std::move(*result).value();
+      open_channel(proxy);
+      trim_warm();
+    });
+  });
+}
+
+}  // namespace kindlb::controller

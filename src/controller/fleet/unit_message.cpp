@@ -1,0 +1,30 @@
+#include "fleet/unit_message.hpp"
+
+#include "kindlb/envoy/render.hpp"
+
+#include <utility>
+
+namespace kindlb::controller {
+
+proxy::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision) {
+  auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kEndpointsDir});
+  proxy::Unit unit;
+  unit.unit = config.unit;
+  unit.owner = config.owner.text();
+  unit.revision = revision.text();
+  unit.addresses = config.addresses;
+  unit.routes = config.routes;
+  for (auto& listener : rendered.listeners)
+    unit.listeners.push_back({std::move(listener.name), std::move(listener.body)});
+  for (auto& cluster : rendered.clusters)
+    unit.clusters.push_back({std::move(cluster.name), std::move(cluster.body)});
+  for (auto& endpoints : rendered.endpoints)
+    unit.assignments.push_back(
+        {std::move(endpoints.cluster), std::move(endpoints.file), std::move(endpoints.body)});
+  unit.gates = std::move(rendered.gates);
+  for (auto& listener : rendered.gated_listeners)
+    unit.gated_listeners.push_back({std::move(listener.name), std::move(listener.body)});
+  return unit;
+}
+
+}  // namespace kindlb::controller

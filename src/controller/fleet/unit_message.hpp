@@ -1,0 +1,12 @@
+#pragma once
+// A Service's wish as the agent's protocol carries it: rendered for Envoy, under its revision.
+
+#include "kindlb/core/plan.hpp"
+#include "kindlb/core/proxy_config.hpp"
+#include "kindlb/protocol/protocol.hpp"
+
+namespace kindlb::controller {
+
+proxy::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision);
+
+}  // namespace kindlb::controller

@@ -1,0 +1,55 @@
+#include "watch/reflector_policy.hpp"
+
+#include <algorithm>
+
+namespace kindlb::kube {
+
+namespace {
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kFirstPause = 50ms;
+constexpr milliseconds kLongestPause = 10s;
+/// A watch that ends sooner than this without a word has not worked, however politely it ended.
+constexpr milliseconds kShortWatch = 1s;
+
+constexpr seconds kShortestTimeout = 240s;
+constexpr seconds kLongestTimeout = 480s;
+constexpr seconds kGrace = 15s;
+constexpr seconds kTwoBookmarks = 150s;
+
+milliseconds pause_after(unsigned failures, double random) {
+  const auto doubled = kFirstPause * (1U << std::min(failures - 1, 10U));
+  const std::chrono::duration<double, std::milli> jittered = doubled * (1.0 + random / 2);
+  return std::min(std::chrono::duration_cast<milliseconds>(jittered), kLongestPause);
+}
+}  // namespace
+
+NextStep ReflectorPolicy::retry(double random) {
+  ++failures_;
+  return {Step::List, pause_after(failures_, random)};
+}
+
+NextStep ReflectorPolicy::after(Step step, const Outcome& outcome, double random) {
+  const bool done = outcome.end == Outcome::End::Done;
+  // A list proves little: only a watch that worked ends a row of failures. Otherwise a server that
+  // lists but cannot watch would be listed twenty times a second.
+  if (step == Step::List) return done ? NextStep{Step::Watch, 0ms} : retry(random);
+  const bool worked = outcome.heard || (done && outcome.lasted >= kShortWatch);
+  if (worked) failures_ = 0;
+  if (done && worked) return {Step::Watch, 0ms};
+  if (outcome.end == Outcome::End::Expired && failures_ == 0) {
+    ++failures_;
+    return {Step::List, 0ms};
+  }
+  return retry(random);
+}
+
+WatchLimits watch_limits(bool bookmarks_seen, double random) {
+  const auto span = static_cast<double>((kLongestTimeout - kShortestTimeout).count());
+  const auto server = kShortestTimeout + seconds{static_cast<seconds::rep>(span * random)};
+  return {server, bookmarks_seen ? kTwoBookmarks : server + kGrace};
+}
+
+}  // namespace kindlb::kube

@@ -1,0 +1,45 @@
+#include "kindlb/kube/api.hpp"
+#include "watch/feeds.hpp"
+#include "watch/reflector.hpp"
+
+#include <pthread.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace kindlb::kube {
+
+namespace {
+/// One thread per kind. The reflectors live until the last thread is joined.
+class ThreadedReflectors final : public Reflectors {
+ public:
+  explicit ThreadedReflectors(std::vector<std::unique_ptr<Reflector>> reflectors)
+      : reflectors_(std::move(reflectors)) {
+    for (const auto& reflector : reflectors_)
+      threads_.emplace_back([&each = *reflector](const std::stop_token& stop) {
+        pthread_setname_np(pthread_self(), each.name());
+        each.run(stop);
+      });
+  }
+
+  /// All are told before the first is waited for.
+  ~ThreadedReflectors() override {
+    for (auto& thread : threads_) thread.request_stop();
+  }
+
+ private:
+  std::vector<std::unique_ptr<Reflector>> reflectors_;
+  std::vector<std::jthread> threads_;
+};
+}  // namespace
+
+std::unique_ptr<Reflectors> start_reflectors(std::shared_ptr<http::Client> client,
+                                             std::string cluster, Observer& observer) {
+  std::vector<std::unique_ptr<Reflector>> reflectors;
+  for (auto& feed : make_feeds(cluster, observer))
+    reflectors.push_back(std::make_unique<Reflector>(client, std::move(feed), observer));
+  return std::make_unique<ThreadedReflectors>(std::move(reflectors));
+}
+
+}  // namespace kindlb::kube

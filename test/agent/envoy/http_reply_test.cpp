@@ -1,0 +1,72 @@
+#include "envoy/http_reply.hpp"
+
+#include <doctest/doctest.h>
+
+using kindlb::agent::HttpReply;
+using State = HttpReply::State;
+
+namespace {
+
+constexpr const char* kChunked =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nTransfer-Encoding: Chunked\r\n\r\n"
+    "5\r\nhello\r\n7;x=y\r\n, world\r\n0\r\n\r\n";
+
+}  // namespace
+
+TEST_CASE("answers are read whole, however they arrive") {
+  struct Case {
+    const char* name;
+    const char* bytes;
+    int status;
+    const char* body;
+  };
+  const Case cases[] = {
+      {"chunked", kChunked, 200, "hello, world"},
+      {"fixed length", "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\nno", 503,
+       "no"},
+      {"no body", "HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n", 200, ""},
+      {"trailer", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: y\r\n\r\n", 200,
+       ""},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      HttpReply whole(100);
+      CHECK(whole.feed(c.bytes) == State::Complete);
+      CHECK(whole.status() == c.status);
+      CHECK(whole.body() == c.body);
+      HttpReply slow(100);
+      const std::string_view bytes = c.bytes;
+      for (std::size_t i = 0; i + 1 < bytes.size(); ++i)
+        REQUIRE(slow.feed(bytes.substr(i, 1)) == State::Incomplete);
+      CHECK(slow.feed(bytes.substr(bytes.size() - 1)) == State::Complete);
+      CHECK(slow.body() == c.body);
+    }
+  }
+}
+
+TEST_CASE("nonsense and answers beyond the limit break") {
+  for (const char* bytes :
+       {"SMTP ready\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: 101\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n65\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nabcdef"}) {
+    CAPTURE(bytes);
+    HttpReply reply(100);
+    CHECK(reply.feed(bytes) == State::Broken);
+    CHECK(reply.feed(kChunked) == State::Broken);
+  }
+  HttpReply endless(100);
+  CHECK(endless.feed(std::string(20'000, 'x')) == State::Broken);
+}
+
+TEST_CASE("a connection may be kept unless the answer says otherwise") {
+  HttpReply kept(100);
+  kept.feed(kChunked);
+  CHECK(kept.keeps_connection());
+  HttpReply closed(100);
+  closed.feed("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+  CHECK_FALSE(closed.keeps_connection());
+}

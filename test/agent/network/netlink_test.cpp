@@ -1,0 +1,163 @@
+#include "network/netlink.hpp"
+
+#include <linux/if_addr.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <cstring>
+
+using namespace kindlb;
+using namespace kindlb::agent;
+
+namespace {
+
+core::Cidr cidr(const char* text) {
+  return core::Cidr::parse(text).value();
+}
+core::IpAddress ip(const char* text) {
+  return core::IpAddress::parse(text).value();
+}
+
+nlmsghdr header_of(const std::string& message) {
+  nlmsghdr out{};
+  REQUIRE(message.size() >= sizeof(out));
+  std::memcpy(&out, message.data(), sizeof(out));
+  return out;
+}
+
+/// The request as if the kernel reported it: same layout, another type.
+std::string reported(std::string message, std::uint16_t type) {
+  std::memcpy(message.data() + offsetof(nlmsghdr, nlmsg_type), &type, sizeof(type));
+  return message;
+}
+
+std::string verdict_message(int error) {
+  nlmsghdr head{};
+  head.nlmsg_type = NLMSG_ERROR;
+  head.nlmsg_len = sizeof(head) + sizeof(nlmsgerr);
+  nlmsgerr body{};
+  body.error = -error;
+  std::string out(reinterpret_cast<const char*>(&head), sizeof(head));
+  return out.append(reinterpret_cast<const char*>(&body), sizeof(body));
+}
+
+std::string neighbour_message(const char* address, std::uint16_t state, bool with_mac) {
+  std::string out = netlink::remove_neighbour(7, ip(address));
+  if (with_mac) {
+    const rtattr attribute{sizeof(rtattr) + 6, NDA_LLADDR};
+    out.append(reinterpret_cast<const char*>(&attribute), sizeof(attribute));
+    out.append("\x02\x42\xac\x12\x00\x0f\0\0", 8);
+  }
+  const auto size = static_cast<std::uint32_t>(out.size());
+  std::memcpy(out.data(), &size, sizeof(size));
+  std::memcpy(out.data() + sizeof(nlmsghdr) + offsetof(ndmsg, ndm_state), &state, sizeof(state));
+  return reported(out, RTM_NEWNEIGH);
+}
+
+}  // namespace
+
+TEST_CASE("requests carry their own length and ask for an answer") {
+  const core::Route route{cidr("10.244.1.2/32"), ip("172.18.0.3")};
+  for (const auto& message :
+       {netlink::add_address(2, cidr("172.18.255.254/16")),
+        netlink::add_address(2, cidr("fc00::fe/64")),
+        netlink::remove_address(2, cidr("172.18.255.254/16")), netlink::add_route(route, false),
+        netlink::add_route(route, true), netlink::remove_route(route), netlink::enable_notify(2),
+        netlink::set_link_address(2, "abcdef"), netlink::remove_neighbour(2, ip("fc00::1"))}) {
+    const auto head = header_of(message);
+    CHECK(head.nlmsg_len == message.size());
+    CHECK(message.size() % 4 == 0);
+    CHECK((head.nlmsg_flags & NLM_F_REQUEST) != 0);
+    CHECK((head.nlmsg_flags & NLM_F_ACK) != 0);
+  }
+}
+
+TEST_CASE("only a route of ours is replaced") {
+  const core::Route route{cidr("10.244.1.2/32"), ip("172.18.0.3")};
+  CHECK((header_of(netlink::add_route(route, false)).nlmsg_flags & NLM_F_EXCL) != 0);
+  CHECK((header_of(netlink::add_route(route, false)).nlmsg_flags & NLM_F_REPLACE) == 0);
+  CHECK((header_of(netlink::add_route(route, true)).nlmsg_flags & NLM_F_EXCL) == 0);
+  CHECK((header_of(netlink::add_route(route, true)).nlmsg_flags & NLM_F_REPLACE) != 0);
+}
+
+TEST_CASE("what is written as an address reads as that address") {
+  for (const char* text : {"172.18.255.254/16", "fc00:f853::fe/64", "10.0.0.1/32"}) {
+    CAPTURE(text);
+    const auto message = netlink::add_address(42, cidr(text));
+    const auto read = netlink::parse_addresses(message);  // RTM_NEWADDR both ways
+    CHECK(read == std::vector{netlink::InterfaceAddress{42, cidr(text)}});
+  }
+}
+
+TEST_CASE("links are read with their addresses") {
+  const auto message = reported(
+      netlink::set_link_address(3, std::string("\x02\x42\xac\x12\x00\x02", 6)), RTM_NEWLINK);
+  const auto read = netlink::parse_links(message + message);
+  REQUIRE(read.size() == 2);
+  CHECK(read[0].interface == 3);
+  CHECK(read[0].mac_bytes.size() == 6);
+  CHECK_FALSE(read[0].loopback);
+}
+
+TEST_CASE("a neighbour is present when it answered") {
+  struct Case {
+    const char* name;
+    std::uint16_t state;
+    bool with_mac;
+    bool present;
+  };
+  const Case cases[] = {
+      {"reachable", NUD_REACHABLE, true, true},
+      {"stale", NUD_STALE, true, true},
+      {"delay", NUD_DELAY, true, true},
+      {"probe", NUD_PROBE, true, true},
+      {"incomplete", NUD_INCOMPLETE, false, false},
+      {"failed", NUD_FAILED, true, false},
+      {"no address", NUD_REACHABLE, false, false},
+      {"none", NUD_NONE, true, false},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      const auto read =
+          netlink::parse_neighbours(neighbour_message("172.18.0.9", c.state, c.with_mac));
+      REQUIRE(read.size() == 1);
+      CHECK(read[0].interface == 7);
+      CHECK(read[0].address == ip("172.18.0.9"));
+      CHECK(read[0].is_present() == c.present);
+      if (c.with_mac) CHECK(read[0].mac == "02:42:ac:12:00:0f");
+    }
+  }
+}
+
+TEST_CASE("the kernel's verdict") {
+  CHECK(netlink::parse_verdict(verdict_message(0)) == 0);
+  CHECK(netlink::parse_verdict(verdict_message(EEXIST)) == EEXIST);
+  CHECK_FALSE(netlink::parse_verdict("").has_value());
+  CHECK_FALSE(netlink::parse_verdict(netlink::add_address(1, cidr("10.0.0.1/8"))).has_value());
+}
+
+TEST_CASE("answers cut anywhere are read up to there") {
+  const auto whole = netlink::add_address(1, cidr("10.0.0.1/8")) +
+                     reported(netlink::set_link_address(3, "abcdef"), RTM_NEWLINK) +
+                     neighbour_message("fc00::9", NUD_STALE, true) + verdict_message(EPERM);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const auto part = std::string(whole, 0, size);  // exact size: a sanitizer sees every overrun
+    CHECK(netlink::parse_addresses(part).size() <= 1);
+    CHECK(netlink::parse_links(part).size() <= 1);
+    CHECK(netlink::parse_neighbours(part).size() <= 1);
+    CHECK_FALSE(netlink::parse_verdict(part).value_or(0) > EPERM);
+  }
+}
+
+TEST_CASE("lengths that lie do not lead astray") {
+  auto message = netlink::add_address(1, cidr("10.0.0.1/8"));
+  const std::size_t first_attribute = sizeof(nlmsghdr) + sizeof(ifaddrmsg);
+  for (const int lie : {0, 1, 3, 0xFFFF}) {
+    const auto length = static_cast<std::uint16_t>(lie);
+    std::memcpy(message.data() + first_attribute, &length, sizeof(length));
+    CHECK(netlink::parse_addresses(message).empty());
+  }
+}

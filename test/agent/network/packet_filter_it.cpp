@@ -1,0 +1,198 @@
+// The rules for datagrams, told to the kernel in a network namespace of this program's own.
+#include "network/packet_filter.hpp"
+#include "support/builders.hpp"
+#include "support/traffic/ask.hpp"
+#include "support/traffic/backend.hpp"
+
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace {
+
+using namespace kindlb;
+using namespace kindlb::test;
+using agent::PacketFilter;
+using testing::Backend;
+using namespace std::chrono_literals;
+
+/// Before anything else runs. Who may not make one may in a user namespace.
+const bool kAlone = [] {
+  if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
+  const testing::Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  std::strncpy(request.ifr_name, "lo", sizeof(request.ifr_name) - 1);
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  return ::ioctl(socket.fd(), SIOCSIFFLAGS, &request) == 0;
+}();
+
+constexpr std::uint16_t kPort = 5300;
+constexpr std::uint16_t kTwin = 38068;
+
+std::string ask(const core::IpAddress& to, const char* from) {
+  return testing::ask_udp({to, kPort}, "x", 200ms, ip(from));
+}
+
+core::Gate gate(const char* address) {
+  core::Gate out;
+  out.at = {ip(address), kPort};
+  return out;
+}
+
+core::Gate only(core::Gate from, const std::vector<std::string>& ranges) {
+  from.restricted = true;
+  for (const auto& range : ranges) from.allowed.push_back(cidr(range));
+  return from;
+}
+
+core::Gate diverted(core::Gate from) {
+  from.divert = kTwin;
+  return from;
+}
+
+void set(PacketFilter& filter, const std::vector<core::Gate>& gates,
+         const std::vector<core::Gate>& idle = {}) {
+  const auto done = filter.set({gates, idle});
+  INFO((done ? std::string() : done.error().text()));
+  REQUIRE(done.ok());
+}
+
+}  // namespace
+
+TEST_CASE("only datagrams from the ranges come in") {
+  REQUIRE(kAlone);
+  PacketFilter filter;
+  REQUIRE(filter.works());
+  const Backend backend(ip("127.1.0.1"), "a", kPort);
+  const Backend neighbour(ip("127.1.0.2"), "b", kPort);
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "a x");
+
+  set(filter, {only(gate("127.1.0.1"), {"127.2.0.0/30", "127.3.0.7/32", "fd00::/8"})});
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.0") == "a x");
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.3") == "a x");
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.4").empty());
+  CHECK(ask(ip("127.1.0.1"), "127.3.0.7") == "a x");
+  CHECK(ask(ip("127.1.0.1"), "127.3.0.8").empty());
+  CHECK(ask(ip("127.1.0.2"), "127.2.0.4") == "b x");
+  CHECK(testing::ask_tcp({ip("127.1.0.1"), kPort}, "x", ip("127.2.0.4")) == "a x");
+
+  set(filter, {only(gate("127.1.0.1"), {})});
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.0").empty());
+
+  set(filter, {});
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.4") == "a x");
+}
+
+TEST_CASE("ranges of IPv6") {
+  REQUIRE(kAlone);
+  PacketFilter filter;
+  REQUIRE(filter.works());
+  const Backend backend(ip("::1"), "a", kPort);
+  set(filter, {only(gate("::1"), {"::/64"})});
+  CHECK(ask(ip("::1"), "::1") == "a x");
+  set(filter, {only(gate("::1"), {"127.0.0.0/8", "::2/128"})});
+  CHECK(ask(ip("::1"), "::1").empty());
+  set(filter, {diverted(only(gate("::1"), {"::1/128"}))});
+  const Backend twin(ip("::1"), "twin", kTwin);
+  CHECK(ask(ip("::1"), "::1") == "twin x");
+}
+
+TEST_CASE("what is diverted is answered from the port it was sent to") {
+  REQUIRE(kAlone);
+  PacketFilter filter;
+  const Backend backend(ip("127.1.0.1"), "plain", kPort);
+  const Backend twin(ip("127.1.0.1"), "twin", kTwin);
+  set(filter, {diverted(gate("127.1.0.1"))});
+  // ask_udp's socket is connected: an answer from another port would not be seen.
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "twin x");
+  const auto large = std::string(9'000, 'y');
+  CHECK(testing::ask_udp({ip("127.1.0.1"), kPort}, large, 1s, ip("127.2.0.1")) == "twin " + large);
+  CHECK(testing::ask_udp({ip("127.1.0.1"), kTwin}, "x", 200ms, ip("127.2.0.1")).empty());
+
+  set(filter, {diverted(only(gate("127.1.0.1"), {"127.2.0.1/32"}))});
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "twin x");
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.2").empty());
+
+  set(filter, {});
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "plain x");
+}
+
+TEST_CASE("a datagram without a checksum is diverted, too") {
+  REQUIRE(kAlone);
+  PacketFilter filter;
+  const auto at = ip("127.1.0.1");
+  const Backend twin(at, "twin", kTwin);
+  const auto client = testing::dial(SOCK_DGRAM, {at, kPort}, 1s, ip("127.2.0.1"));
+  const int none = 1;
+  REQUIRE(::setsockopt(client.fd(), SOL_SOCKET, SO_NO_CHECK, &none, sizeof(none)) == 0);
+  for (const bool restricted : {false, true}) {
+    CAPTURE(restricted);
+    const auto wanted = diverted(gate("127.1.0.1"));
+    set(filter, {restricted ? only(wanted, {"127.2.0.0/24"}) : wanted});
+    REQUIRE(::send(client.fd(), "x", 1, 0) == 1);
+    char answer[16];
+    const auto size = ::recv(client.fd(), answer, sizeof(answer), 0);
+    REQUIRE(size > 0);
+    CHECK(std::string(answer, static_cast<std::size_t>(size)) == "twin x");
+  }
+}
+
+TEST_CASE("switched under a stream, neither way loses an answer on its way") {
+  REQUIRE(kAlone);
+  PacketFilter filter;
+  const auto at = ip("127.1.0.1");
+  const auto plain = testing::bound(SOCK_DGRAM, {at, kPort});
+  const auto twin = testing::bound(SOCK_DGRAM, {at, kTwin});
+  const auto client = testing::dial(SOCK_DGRAM, {at, kPort}, 1s, ip("127.2.0.1"));
+  const auto say = [&] { REQUIRE(::send(client.fd(), "x", 1, 0) == 1); };
+  struct Asked {
+    sockaddr_storage from{};
+    socklen_t size = sizeof(from);
+  };
+  const auto take = [](const testing::Socket& server) {
+    Asked asked;
+    char byte = 0;
+    REQUIRE(::recvfrom(server.fd(), &byte, 1, 0, reinterpret_cast<sockaddr*>(&asked.from),
+                       &asked.size) == 1);
+    return asked;
+  };
+  const auto answered = [&](const testing::Socket& server, Asked& asked) {
+    REQUIRE(::sendto(server.fd(), "y", 1, 0, reinterpret_cast<sockaddr*>(&asked.from),
+                     asked.size) == 1);
+    char byte = 0;
+    return ::recv(client.fd(), &byte, 1, 0) == 1;
+  };
+
+  say();
+  auto first = take(plain);
+  set(filter, {diverted(gate("127.1.0.1"))});
+  CHECK(answered(plain, first));
+
+  say();
+  auto second = take(twin);
+  set(filter, {}, {diverted(gate("127.1.0.1"))});
+  CHECK(answered(twin, second));
+  say();
+  auto third = take(plain);
+  CHECK(answered(plain, third));
+}
+
+TEST_CASE("a thousand ranges") {
+  REQUIRE(kAlone);
+  PacketFilter filter;
+  const Backend backend(ip("127.1.0.1"), "a", kPort);
+  std::vector<std::string> ranges;
+  for (unsigned i = 0; i < 1'000; ++i)
+    ranges.push_back("10." + std::to_string(i / 256) + "." + std::to_string(i % 256) + ".0/24");
+  set(filter, {only(gate("127.1.0.1"), ranges)});
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.1").empty());
+  ranges.emplace_back("127.2.0.1/32");
+  set(filter, {only(gate("127.1.0.1"), ranges)});
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "a x");
+}

@@ -1,0 +1,94 @@
+#include "network/probes.hpp"
+
+#include "agent/wire_support.hpp"
+#include "network/socket_address.hpp"
+
+#include <sys/socket.h>
+
+#include <doctest/doctest.h>
+
+#include <optional>
+
+using namespace kindlb;
+using namespace kindlb::agent;
+using proxy::ProbeResult;
+using std::chrono::milliseconds;
+
+namespace {
+
+const auto kLoopback = core::IpAddress::parse("127.0.0.1").value();
+
+/// A bound port; nobody listens until listen().
+struct Port {
+  base::Fd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::uint16_t number = 0;
+
+  Port() {
+    const SocketAddress any(kLoopback, 0);
+    REQUIRE(::bind(socket.get(), any.get(), any.size()) == 0);
+    sockaddr_in bound{};
+    socklen_t size = sizeof(bound);
+    REQUIRE(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) == 0);
+    number = ntohs(bound.sin_port);
+  }
+  void listen() { REQUIRE(::listen(socket.get(), 8) == 0); }
+  core::Target target() const { return {kLoopback, number}; }
+};
+
+std::vector<proxy::ProbeOutcome> outcomes_of(const std::vector<core::Probe>& probes,
+                                             milliseconds timeout) {
+  Loop loop;
+  Probing probing(loop, probes, timeout, [] {});
+  CHECK(run_until(loop, [&] { return probing.is_finished(); }));
+  return probing.outcomes();
+}
+
+}  // namespace
+
+TEST_CASE("the first target that accepts is enough") {
+  const Port closed;
+  Port open;
+  open.listen();
+  const auto seen = outcomes_of({{"p", {closed.target(), open.target()}}}, std::chrono::seconds(5));
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0] == proxy::ProbeOutcome{"p", ProbeResult::Reached, ""});
+}
+
+TEST_CASE("a closed port is refused once the time is over") {
+  const Port closed;
+  const auto seen = outcomes_of({{"p", {closed.target()}}}, milliseconds(100));
+  CHECK(seen[0].result == ProbeResult::Refused);
+  CHECK(seen[0].detail == closed.target().text() + ": Connection refused");
+}
+
+TEST_CASE("a port that opens meanwhile is reached") {
+  Loop loop;
+  Port late;
+  int told = 0;
+  Probing probing(loop, {{"p", {late.target()}}}, std::chrono::seconds(5), [&] { ++told; });
+  loop.after(milliseconds(60), [&] { late.listen(); });
+  CHECK(run_until(loop, [&] { return told > 0; }));
+  CHECK(probing.outcomes()[0].result == ProbeResult::Reached);
+}
+
+TEST_CASE("where no route leads, waiting is useless") {
+  // The kernel connects to no broadcast address, and sends nothing.
+  const core::Target nowhere{core::IpAddress::parse("255.255.255.255").value(), 80};
+  const auto seen = outcomes_of({{"p", {nowhere}}, {"none", {}}}, std::chrono::minutes(5));
+  CHECK(seen[0].result == ProbeResult::Unreachable);
+  CHECK_FALSE(seen[0].detail.empty());
+  CHECK(seen[1] == proxy::ProbeOutcome{"none", ProbeResult::Unreachable, "no target"});
+}
+
+TEST_CASE("giving up leaves nothing on the loop") {
+  Loop loop;
+  const Port closed;
+  int told = 0;
+  std::optional<Probing> probing;
+  probing.emplace(loop, std::vector<core::Probe>{{"p", {closed.target()}}}, milliseconds(10),
+                  [&] { ++told; });
+  probing.reset();
+  loop.after(milliseconds(50), [&] { loop.stop(); });
+  loop.run();
+  CHECK(told == 0);
+}

@@ -1,0 +1,117 @@
+// What happens to the small world.
+#include "core/properties/small_world.hpp"
+
+namespace kindlb::test {
+
+using namespace core;
+
+SmallWorld::Subject& SmallWorld::somebody() {
+  return subjects_[dice_.below(static_cast<std::uint32_t>(subjects_.size()))];
+}
+
+void SmallWorld::happen() {
+  auto& subject = somebody();
+  if (!subject.object) return create(subject);
+  switch (dice_.below(8)) {
+    case 0:
+    case 1:
+      return edit(subject);
+    case 2:
+      return move_endpoints(subject);
+    case 3:
+    case 4:
+      return hurt(subject);
+    case 5:
+      return change_nodes();
+    case 6:
+      direct_works_ = dice_.one_in(2);
+      return;
+    default:
+      return crash();
+  }
+}
+
+void SmallWorld::edit(Subject& subject) {
+  auto& service = *subject.object;
+  switch (dice_.below(8)) {
+    case 0:
+    case 1:
+      edit_wish(service);
+      break;
+    case 2:
+    case 3:
+      edit_annotation(service);
+      break;
+    case 4:
+      edit_ports(service);
+      break;
+    case 5:
+      service.annotations["kindlb.dev/note"] = std::to_string(dice_.below(3));
+      break;
+    case 6:
+      service.spec.type = service.spec.type == ServiceType::LoadBalancer
+                              ? ServiceType::ClusterIp
+                              : ServiceType::LoadBalancer;
+      break;
+    default:
+      service.deleting = true;
+      if (service.finalizers.empty()) subject.object.reset();
+      return;
+  }
+  for (auto& slice : subject.slices) {
+    const EndpointSlice fresh = a_slice().of(service);
+    slice.ports = fresh.ports;
+  }
+}
+
+void SmallWorld::move_endpoints(Subject& subject) {
+  for (auto& slice : subject.slices) {
+    slice.endpoints.clear();
+    for (auto count = dice_.below(3); count > 0; --count)
+      slice.endpoints.push_back({.address = slice.family == IpFamily::V4
+                                                ? IpAddress::v4(0x0af40000U + dice_.below(8))
+                                                : ip("fc00:244::" + std::to_string(dice_.below(8))),
+                                 .ready = !dice_.one_in(4),
+                                 .terminating = dice_.one_in(4),
+                                 .node = "a"});
+  }
+}
+
+void SmallWorld::hurt(Subject& subject) {
+  switch (dice_.below(4)) {
+    case 0:
+      subject.engine_fails = true;
+      return;
+    case 1:
+      subject.envoy_rejects = true;
+      return;
+    case 2:
+      subject.container.reset();
+      subject.memory.sent = {};
+      subject.memory.reach = Reach::Unknown;
+      return;
+    default:
+      if (!subject.container) return;
+      subject.container->live = false;
+      subject.container->trouble = "killed by signal 9";
+      if (dice_.one_in(2)) subject.container->acknowledged = {};
+  }
+}
+
+void SmallWorld::change_nodes() {
+  auto& node = nodes_[dice_.one_in(2) ? "a" : "b"];
+  if (dice_.one_in(2))
+    node.excluded = !node.excluded;
+  else
+    node.ready = !node.ready;
+}
+
+/// Messages on the way arrive all the same; who sent them is not there to hear the answer.
+void SmallWorld::crash() {
+  for (auto& subject : subjects_) {
+    if (dice_.one_in(2)) deliver(subject);
+    subject.memory = {};
+  }
+}
+
+}  // namespace kindlb::test

@@ -1,0 +1,412 @@
+#include "support/fakes/fake_proxy_host.hpp"
+
+#include "kindlb/proxy/containers.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace kindlb::testing {
+
+using controller::HostedProxy;
+using core::Error;
+using core::ErrorKind;
+using proxy::EnvoyState;
+
+// ---- scripting ---------------------------------------------------------------------------------
+
+void FakeProxyHost::fail_next(const std::string& operation, Error error, int times) {
+  const std::lock_guard lock(mutex_);
+  for (int i = 0; i < times; ++i) faults_[operation].push_back(error);
+}
+
+void FakeProxyHost::reject_next(proxy::RejectStage stage, const std::string& text, int times) {
+  const std::lock_guard lock(mutex_);
+  for (int i = 0; i < times; ++i) refusals_.push_back({stage, text});
+}
+
+void FakeProxyHost::add_stranger(const core::IpAddress& address) {
+  const std::lock_guard lock(mutex_);
+  strangers_.insert(address);
+}
+
+void FakeProxyHost::block_direct_path(bool blocked) {
+  const std::lock_guard lock(mutex_);
+  direct_blocked_ = blocked;
+}
+
+void FakeProxyHost::mute(bool muted) {
+  const std::lock_guard lock(mutex_);
+  muted_ = muted;
+}
+
+void FakeProxyHost::clog(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).clogged = true;
+}
+
+void FakeProxyHost::hide_state(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).state_hidden = true;
+}
+
+void FakeProxyHost::limit_watches(const std::string& id, std::size_t watches) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).watches = watches;
+}
+
+void FakeProxyHost::make_outdated(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).seen.current = false;
+}
+
+void FakeProxyHost::give_away(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).seen.own_pool = false;
+}
+
+void FakeProxyHost::on_listing(std::function<void()> hook) {
+  const std::lock_guard lock(mutex_);
+  listing_ = std::move(hook);
+}
+
+void FakeProxyHost::on_creating(std::function<void()> hook) {
+  const std::lock_guard lock(mutex_);
+  creating_ = std::move(hook);
+}
+
+void FakeProxyHost::on_event(Event event) {
+  const std::lock_guard lock(listener_mutex_);
+  event_ = std::move(event);
+}
+
+void FakeProxyHost::set_listener(Listener* listener) {
+  const std::lock_guard lock(listener_mutex_);
+  listener_ = listener;
+}
+
+// ---- behind our back ---------------------------------------------------------------------------
+
+std::string FakeProxyHost::insert(const std::string& network) {
+  const auto id = "p" + std::to_string(++born_);
+  boxes_[id].seen = {.id = id, .name = "warm-" + id, .network = network, .running = true};
+  return id;
+}
+
+std::string FakeProxyHost::add_warm(const std::string& network) {
+  const std::lock_guard lock(mutex_);
+  return insert(network);
+}
+
+void FakeProxyHost::break_channel(const std::string& id) {
+  {
+    const std::lock_guard lock(mutex_);
+    boxes_.at(id).connected = false;
+  }
+  lose(id, "the stream broke");
+}
+
+void FakeProxyHost::envoy_goes_down(const std::string& id, const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    auto& box = boxes_.at(id);
+    box.envoy = EnvoyState::Down;
+    for (auto& [unit, state] : box.units) state.acknowledged = false;
+  }
+  say(id, proxy::Status{.envoy = EnvoyState::Down, .restarts = 0, .text = why});
+}
+
+void FakeProxyHost::envoy_comes_up(const std::string& id) {
+  proxy::Status status{.envoy = EnvoyState::Live, .restarts = 1};
+  {
+    const std::lock_guard lock(mutex_);
+    auto& box = boxes_.at(id);
+    box.envoy = EnvoyState::Live;
+    for (auto& [unit, state] : box.units) state.acknowledged = true;
+    status.units = units(box);
+  }
+  say(id, std::move(status));
+}
+
+void FakeProxyHost::die(const std::string& id) {
+  bool was_connected = false;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& box = boxes_.at(id);
+    box.seen.running = false;
+    was_connected = std::exchange(box.connected, false);
+  }
+  if (was_connected) lose(id, "the container stopped");
+  tell("die", id);
+}
+
+void FakeProxyHost::vanish(const std::string& id) {
+  die(id);
+  {
+    const std::lock_guard lock(mutex_);
+    boxes_.erase(id);
+  }
+  tell("destroy", id);
+}
+
+void FakeProxyHost::give_unit(const std::string& id, const proxy::UnitState& unit) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).units.insert_or_assign(unit.unit, unit);
+}
+
+void FakeProxyHost::forget_unit(const std::string& id, const std::string& unit) {
+  const std::lock_guard lock(mutex_);
+  boxes_.at(id).units.erase(unit);
+}
+
+// ---- looking -----------------------------------------------------------------------------------
+
+std::vector<std::string> FakeProxyHost::ids() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> out;
+  for (const auto& [id, box] : boxes_) out.push_back(id);
+  return out;
+}
+
+std::vector<proxy::UnitState> FakeProxyHost::units(const Box& box) const {
+  std::vector<proxy::UnitState> out;
+  for (const auto& [unit, state] : box.units) out.push_back(state);
+  return out;
+}
+
+std::vector<proxy::UnitState> FakeProxyHost::units_of(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = boxes_.find(id);
+  return found == boxes_.end() ? std::vector<proxy::UnitState>{} : units(found->second);
+}
+
+std::string FakeProxyHost::holder_of(const std::string& unit) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, box] : boxes_)
+    if (box.units.contains(unit)) return id;
+  return {};
+}
+
+std::vector<core::Route> FakeProxyHost::routes_of(const std::string& unit) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, box] : boxes_)
+    if (const auto found = box.routes.find(unit); found != box.routes.end()) return found->second;
+  return {};
+}
+
+bool FakeProxyHost::is_running(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  return boxes_.contains(id) && boxes_.at(id).seen.running;
+}
+
+bool FakeProxyHost::is_connected(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  return boxes_.contains(id) && boxes_.at(id).connected;
+}
+
+std::string FakeProxyHost::name_of(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  return boxes_.contains(id) ? boxes_.at(id).seen.name : "";
+}
+
+// ---- the host ----------------------------------------------------------------------------------
+
+std::optional<Error> FakeProxyHost::enter(const std::string& operation,
+                                          const std::string& subject) {
+  if (!journal_.enter(operation + " " + subject))
+    return Error{ErrorKind::Cancelled, operation, "kindlb is dead"};
+  const auto faults = faults_.find(operation);
+  if (faults == faults_.end() || faults->second.empty()) return std::nullopt;
+  auto error = std::move(faults->second.front());
+  faults->second.pop_front();
+  return error;
+}
+
+core::Result<std::vector<HostedProxy>> FakeProxyHost::list() {
+  std::vector<HostedProxy> out;
+  std::function<void()> hook;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto error = enter("list", "")) return *error;
+    for (const auto& [id, box] : boxes_) {
+      out.push_back(box.seen);
+      if (!box.state_hidden) out.back().state = {"fake", box.envoy, units(box), box.watches};
+    }
+    hook = std::exchange(listing_, nullptr);
+  }
+  if (hook) hook();
+  return out;
+}
+
+core::Result<HostedProxy> FakeProxyHost::create(const std::string& network) {
+  std::string id;
+  std::function<void()> hook;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto error = enter("create", network)) return *error;
+    id = insert(network);
+    hook = std::exchange(creating_, nullptr);
+    boxes_.at(id).seen.running = !hook;
+  }
+  if (hook) hook();
+  HostedProxy out;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = boxes_.find(id);
+    if (found == boxes_.end()) return Error{ErrorKind::NotFound, "start", id};
+    found->second.seen.running = true;
+    out = found->second.seen;
+  }
+  tell("start", id);
+  return out;
+}
+
+core::Result<void> FakeProxyHost::start(const std::string& id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto error = enter("start", id)) return *error;
+    const auto found = boxes_.find(id);
+    if (found == boxes_.end()) return Error{ErrorKind::NotFound, "start", id};
+    if (std::exchange(found->second.seen.running, true)) return {};
+    found->second.envoy = EnvoyState::Live;
+  }
+  tell("start", id);
+  return {};
+}
+
+core::Result<void> FakeProxyHost::rename(const std::string& id, const std::string& owner,
+                                         const std::string& /*unit*/) {
+  const std::lock_guard lock(mutex_);
+  if (auto error = enter("rename", id + " " + owner)) return *error;
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end()) return Error{ErrorKind::NotFound, "rename", id};
+  found->second.seen.name = owner;
+  return {};
+}
+
+core::Result<void> FakeProxyHost::rename_shared(const std::string& id, const std::string& cluster,
+                                                unsigned number) {
+  const std::lock_guard lock(mutex_);
+  const auto name = proxy::shared_name(cluster, number);
+  if (auto error = enter("rename", id + " " + name)) return *error;
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end()) return Error{ErrorKind::NotFound, "rename", id};
+  found->second.seen.name = name;
+  return {};
+}
+
+core::Result<void> FakeProxyHost::remove(const std::string& id) {
+  bool was_running = false;
+  bool was_there = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!boxes_.contains(id)) return {};  // nothing happens to the world: no step
+    if (auto error = enter("remove", id)) return *error;
+    was_running = boxes_.at(id).seen.running;
+    was_there = boxes_.erase(id) > 0;
+  }
+  if (was_running) tell("die", id);
+  if (was_there) tell("destroy", id);
+  return {};
+}
+
+core::Result<void> FakeProxyHost::connect(const std::string& id) {
+  proxy::Hello hello{.agent = "fake"};
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto error = enter("connect", id)) return *error;
+    const auto found = boxes_.find(id);
+    if (found == boxes_.end()) return Error{ErrorKind::NotFound, "connect", id};
+    auto& box = found->second;
+    if (!box.seen.running) return Error{ErrorKind::Conflict, "connect", "not running"};
+    box.connected = true;
+    box.clogged = false;
+    hello.envoy = box.envoy;
+    hello.units = units(box);
+    hello.watches = box.watches;
+  }
+  say(id, std::move(hello));
+  return {};
+}
+
+void FakeProxyHost::disconnect(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = boxes_.find(id); found != boxes_.end()) found->second.connected = false;
+}
+
+bool FakeProxyHost::send(const std::string& id, const proxy::Message& message) {
+  std::optional<proxy::Message> reply;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = boxes_.find(id);
+    if (found == boxes_.end() || !found->second.connected || found->second.clogged) return false;
+    if (const auto* prepare = std::get_if<proxy::Prepare>(&message)) {
+      if (!journal_.enter("prepare " + id)) return false;
+      reply = proxy::Applied{.id = prepare->id};
+    }
+    if (const auto* apply = std::get_if<proxy::Apply>(&message)) {
+      if (!journal_.enter("send " + id + " " + apply->unit.owner)) return false;
+      if (!muted_) reply = answer(found->second, *apply);
+    }
+    if (const auto* release = std::get_if<proxy::Release>(&message)) {
+      if (!journal_.enter("release " + id + " " + release->unit)) return false;
+      if (!muted_) reply = answer(found->second, *release);
+    }
+  }
+  if (reply) say(id, std::move(*reply));
+  return true;
+}
+
+// ---- the agents --------------------------------------------------------------------------------
+
+proxy::Message FakeProxyHost::answer(Box& box, const proxy::Apply& apply) {
+  const auto rejected = [&](proxy::RejectStage stage, const std::string& text) {
+    return proxy::Rejected{apply.id, apply.unit.unit, apply.unit.revision, stage, text};
+  };
+  for (const auto& address : apply.unit.addresses)
+    if (strangers_.contains(address.address))
+      return rejected(proxy::RejectStage::Address, address.address.text() + " is in use");
+  if (!refusals_.empty()) {
+    const auto refusal = std::move(refusals_.front());
+    refusals_.pop_front();
+    return rejected(refusal.stage, refusal.text);
+  }
+  box.routes.insert_or_assign(apply.unit.unit, apply.unit.routes);
+  box.units.insert_or_assign(
+      apply.unit.unit, proxy::UnitState{apply.unit.unit, apply.unit.owner, apply.unit.revision,
+                                        true, apply.unit.addresses, apply.unit.clusters.size()});
+  return proxy::Applied{apply.id, apply.unit.unit, apply.unit.revision, try_out(apply)};
+}
+
+proxy::Message FakeProxyHost::answer(Box& box, const proxy::Release& release) {
+  box.units.erase(release.unit);
+  box.routes.erase(release.unit);
+  return proxy::Applied{.id = release.id, .unit = release.unit};
+}
+
+/// A path with routes leads to pods; one without, to node ports.
+std::vector<proxy::ProbeOutcome> FakeProxyHost::try_out(const proxy::Apply& apply) const {
+  std::vector<proxy::ProbeOutcome> out;
+  const bool blocked = direct_blocked_ && !apply.unit.routes.empty();
+  for (const auto& probe : apply.probes)
+    out.push_back({probe.label,
+                   blocked ? proxy::ProbeResult::Unreachable : proxy::ProbeResult::Reached,
+                   blocked ? "No route to host" : ""});
+  return out;
+}
+
+void FakeProxyHost::say(const std::string& id, proxy::Message message) {
+  const std::lock_guard lock(listener_mutex_);
+  if (listener_ != nullptr) listener_->agent_said(id, std::move(message));
+}
+
+void FakeProxyHost::lose(const std::string& id, const std::string& why) {
+  const std::lock_guard lock(listener_mutex_);
+  if (listener_ != nullptr) listener_->agent_lost(id, why);
+}
+
+void FakeProxyHost::tell(const std::string& action, const std::string& id) {
+  const std::lock_guard lock(listener_mutex_);
+  if (event_) event_(action, id);
+}
+
+}  // namespace kindlb::testing

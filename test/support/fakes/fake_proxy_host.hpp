@@ -1,0 +1,126 @@
+#pragma once
+// Proxies in memory, each with an agent that answers at once and remembers its units as the real
+// one does. Faults per operation, strangers on the network, stuck or lost channels and dying
+// containers on demand. Thread-safe; the listener and the engine's events are called without the
+// lock, on whichever thread caused them.
+
+#include "fleet/proxy_host.hpp"
+#include "support/fakes/journal.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace kindlb::testing {
+
+class FakeProxyHost final : public controller::ProxyHost {
+ public:
+  /// What the engine tells about a container: "start", "die" or "destroy".
+  using Event = std::function<void(const std::string& action, const std::string& id)>;
+
+  explicit FakeProxyHost(Journal& journal) : journal_(journal) {}
+
+  // Scripting.
+  /// The next `times` calls of "create", "start", "remove", "connect", "list" or "rename" fail.
+  void fail_next(const std::string& operation, core::Error error, int times = 1);
+  /// The next Applies are refused with this.
+  void reject_next(proxy::RejectStage stage, const std::string& text, int times = 1);
+  void add_stranger(const core::IpAddress& address);
+  void block_direct_path(bool blocked);
+  /// Agents take Applies in and say nothing.
+  void mute(bool muted);
+  /// send() gives false although the channel is open.
+  void clog(const std::string& id);
+  void hide_state(const std::string& id);
+  /// How many files its Envoy can watch.
+  void limit_watches(const std::string& id, std::size_t watches);
+  void make_outdated(const std::string& id);
+  void give_away(const std::string& id);  ///< to another kindlb on this engine
+  /// Called in the middle of list(), after it has looked: to make things happen meanwhile.
+  void on_listing(std::function<void()> hook);
+  /// Called once in the middle of create(), when the container is there but does not run yet.
+  void on_creating(std::function<void()> hook);
+  void on_event(Event event);
+
+  // What happens behind our back.
+  std::string add_warm(const std::string& network);
+  void break_channel(const std::string& id);
+  void envoy_goes_down(const std::string& id, const std::string& why);
+  void envoy_comes_up(const std::string& id);
+  void die(const std::string& id);
+  void vanish(const std::string& id);
+  void give_unit(const std::string& id, const proxy::UnitState& unit);
+  void forget_unit(const std::string& id, const std::string& unit);
+
+  // Looking.
+  std::vector<std::string> ids() const;
+  std::size_t size() const { return ids().size(); }
+  std::vector<proxy::UnitState> units_of(const std::string& id) const;
+  /// The proxy that has the unit; empty: nobody.
+  std::string holder_of(const std::string& unit) const;
+  /// As the last Apply for the unit had them.
+  std::vector<core::Route> routes_of(const std::string& unit) const;
+  bool is_running(const std::string& id) const;
+  bool is_connected(const std::string& id) const;
+  std::string name_of(const std::string& id) const;
+
+  void set_listener(Listener* listener) override;
+  core::Result<std::vector<controller::HostedProxy>> list() override;
+  core::Result<controller::HostedProxy> create(const std::string& network) override;
+  core::Result<void> start(const std::string& id) override;
+  core::Result<void> rename(const std::string& id, const std::string& owner,
+                            const std::string& unit) override;
+  core::Result<void> rename_shared(const std::string& id, const std::string& cluster,
+                                   unsigned number) override;
+  core::Result<void> remove(const std::string& id) override;
+  core::Result<void> connect(const std::string& id) override;
+  bool send(const std::string& id, const proxy::Message& message) override;
+  void disconnect(const std::string& id) override;
+
+ private:
+  struct Box {
+    controller::HostedProxy seen;
+    proxy::EnvoyState envoy = proxy::EnvoyState::Live;
+    std::map<std::string, proxy::UnitState> units;
+    std::map<std::string, std::vector<core::Route>> routes;  ///< by unit
+    bool connected = false;
+    bool clogged = false;
+    bool state_hidden = false;
+    std::size_t watches = proxy::kUsualWatches;
+  };
+  struct Refusal {
+    proxy::RejectStage stage;
+    std::string text;
+  };
+
+  std::optional<core::Error> enter(const std::string& operation, const std::string& subject);
+  std::string insert(const std::string& network);
+  std::vector<proxy::UnitState> units(const Box& box) const;
+  proxy::Message answer(Box& box, const proxy::Apply& apply);
+  proxy::Message answer(Box& box, const proxy::Release& release);
+  std::vector<proxy::ProbeOutcome> try_out(const proxy::Apply& apply) const;
+  void say(const std::string& id, proxy::Message message);
+  void lose(const std::string& id, const std::string& why);
+  void tell(const std::string& action, const std::string& id);
+
+  Journal& journal_;
+  mutable std::mutex mutex_;
+  std::mutex listener_mutex_;
+  Listener* listener_ = nullptr;
+  Event event_;
+  std::function<void()> listing_;
+  std::function<void()> creating_;
+  std::map<std::string, Box> boxes_;
+  std::map<std::string, std::deque<core::Error>> faults_;
+  std::deque<Refusal> refusals_;
+  std::set<core::IpAddress> strangers_;
+  bool direct_blocked_ = false;
+  bool muted_ = false;
+  unsigned born_ = 0;
+};
+
+}  // namespace kindlb::testing
