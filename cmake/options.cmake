@@ -23,6 +23,9 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# Batches include their sources by absolute path, which __FILE__ would carry into the objects.
+add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+
 add_library(kindlb_options INTERFACE)
 target_compile_options(kindlb_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
