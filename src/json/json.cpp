@@ -1,10 +1,10 @@
-#include "json.hpp"
+#include "kindlb/json/json.hpp"
 
 #include <algorithm>
 
 template class nlohmann::basic_json<>;
 
-namespace kindlb::apiserver {
+namespace kindlb::json {
 
 namespace {
 constexpr int kMaxDepth = 128;
@@ -106,4 +106,4 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace kindlb::apiserver
+}  // namespace kindlb::json
