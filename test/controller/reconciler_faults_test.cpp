@@ -1,4 +1,4 @@
-// Misbehaviour on demand (behaviour §7), carried out: what conditions say is what proxies do.
+// Misbehaviour on demand (docs/contract.md §7), carried out: conditions say what proxies do.
 #include "controller/harness.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "support/printing.hpp"

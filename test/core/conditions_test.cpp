@@ -1,4 +1,4 @@
-// Behaviour §2's table, row by row, and what every write carries.
+// The table of docs/contract.md §2, row by row, and what every write carries.
 #include "core/conditions_support.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// When transition times move, and by how much (behaviour §2, KEP-4631).
+// When transition times move, and by how much (docs/contract.md §2, KEP-4631).
 #include "core/conditions_support.hpp"
 
 using namespace kindlb::core;

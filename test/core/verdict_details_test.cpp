@@ -1,4 +1,4 @@
-// Behaviour §3 and §4 beyond the single row: required features in their two places, several
+// docs/contract.md §3 and §4 beyond the single row: required features in their two places, several
 // findings at once, and what becomes of each port and family.
 #include "kindlb/core/verdict.hpp"
 #include "support/builders.hpp"

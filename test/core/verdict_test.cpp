@@ -1,4 +1,4 @@
-// Behaviour §3, row by row: each wish with and without the capability, required and strict.
+// docs/contract.md §3, row by row: each wish with and without the capability, required and strict.
 #include "kindlb/core/verdict.hpp"
 
 #include "support/builders.hpp"

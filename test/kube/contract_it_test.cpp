@@ -1,5 +1,5 @@
-// The contract's tables against a real API server: every write that core plans for every row, what
-// others own beside it, and Services that are replaced by a namesake.
+// The tables of docs/contract.md against a real API server: every write that core plans for every
+// row, what others own beside it, and Services that are replaced by a namesake.
 
 #include "core/properties/behaviour_rows.hpp"
 #include "kindlb/kube/api.hpp"

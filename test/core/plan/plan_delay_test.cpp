@@ -1,4 +1,4 @@
-// kindlb.dev/fault-provisioning-delay through whole lives (behaviour §7), alone and with others.
+// kindlb.dev/fault-provisioning-delay (docs/contract.md §7), alone and with others.
 #include "core/plan/plan_support.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The other annotations of behaviour §7 through whole lives, and those that make no sense.
+// The other annotations of docs/contract.md §7 through whole lives, and those that make no sense.
 #include "core/plan/plan_support.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
-// The rows of the contract's tables as lives that lead to them, each with what the Service must say
-// in the end. Used twice: against core alone, and with every write of every life sent to a real API
-// server.
+// The rows of the tables of docs/contract.md as lives that lead to them, each with what the Service
+// must say in the end. Used twice: against core alone, and with every write of every life sent to a
+// real API server.
 
 #include "core/plan/plan_support.hpp"
 

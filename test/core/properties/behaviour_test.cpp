@@ -1,4 +1,4 @@
-// The contract's tables, row by row, through plan_service.
+// The tables of docs/contract.md, row by row, through plan_service.
 #include "core/properties/behaviour_rows.hpp"
 
 #include <algorithm>

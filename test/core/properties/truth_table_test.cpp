@@ -111,7 +111,7 @@ Capabilities provider(std::uint32_t which) {
   return can;
 }
 
-/// The contract's §3, read once more.
+/// docs/contract.md §3, read once more.
 struct Expected {
   bool fatal = false;             ///< refused whatever is required
   std::set<std::string> missing;  ///< features that cannot be had

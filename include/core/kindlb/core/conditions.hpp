@@ -12,7 +12,7 @@
 
 namespace kindlb::core {
 
-/// Where the work for one Service stands; behaviour §2's table, row by row.
+/// Where the work for one Service stands: the table of docs/contract.md §2, row by row.
 enum class Stage {
   Refused,     ///< Provisioning False/Complete, Serving False/Unsupported, no ingress
   Working,     ///< Provisioning True, Serving False/Provisioning

@@ -1,5 +1,5 @@
 #pragma once
-// Whose Service is it (KEP-1959, behaviour §1).
+// Whose Service is it (KEP-1959, docs/contract.md §1).
 
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/service.hpp"

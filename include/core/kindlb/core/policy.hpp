@@ -21,8 +21,8 @@ enum class MixedProtocols {
   None,           ///< one protocol: that of the first port that could be opened
 };
 
-/// What a provider can do (behaviour: "Refuse, degrade, or serve"). The defaults are what our data
-/// path really does today; `--profile` replaces them.
+/// What a provider can do (docs/contract.md §3). The defaults are what our data path really does
+/// today; `--profile` replaces them.
 struct Capabilities {
   std::set<Protocol> protocols = {Protocol::Tcp, Protocol::Udp};
   MixedProtocols mixed_protocols = MixedProtocols::Any;

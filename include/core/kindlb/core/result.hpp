@@ -1,7 +1,7 @@
 #pragma once
 // Failures of the environment as values: what kind, during which operation, in whose words.
 // Decisions look at the kind only; operation and detail are for people. Domain outcomes (an
-// unsupported port, an exhausted network) are not errors: see core/decision.hpp.
+// unsupported port, an exhausted network) are not errors: see core/verdict.hpp.
 
 #include "kindlb/core/assert.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
-// Refuse, degrade, or serve (KEP-4631, behaviour §3). A pure function of what the Service asks for,
-// what the provider can do, and what the network offers. Total: every port, family and feature of
-// the Service ends up accepted or in a named reason.
+// Refuse, degrade, or serve (KEP-4631, docs/contract.md §3). A pure function of what the Service
+// asks for, what the provider can do, and what the network offers. Total: every port, family and
+// feature of the Service ends up accepted or in a named reason.
 
 #include "kindlb/core/addresses.hpp"
 #include "kindlb/core/policy.hpp"

@@ -27,7 +27,7 @@ inline constexpr std::array<std::string_view, 6> kKnownFeatures = {"IPFamilies",
                                                                    "LoadBalancerSourceRanges"};
 bool is_known_feature(std::string_view name);
 
-/// Misbehaviour on demand, to show and to test what conditions do (behaviour §7).
+/// Misbehaviour on demand, to show and to test what conditions do (docs/contract.md §7).
 struct Faults {
   std::chrono::milliseconds provisioning_delay{0};
   std::string infrastructure;         ///< set: end in Serving=False/Infrastructure with these words
