@@ -1,9 +1,6 @@
-# kindlb_options: the language, warnings, sanitizers and hardening every target of ours is built with.
-# Warnings become errors in presets only (KINDLB_WERROR), so that a newer compiler does not fail a user's build.
-
-option(KINDLB_WERROR "Treat warnings as errors" OFF)
-set(KINDLB_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
-option(KINDLB_COVERAGE "Instrument for coverage" OFF)
+# kindlb_options: the language, warnings and hardening every target of ours is built with. Sanitizers and coverage are
+# ordinary flags (CMAKE_CXX_FLAGS) in the presets, and so is CMAKE_COMPILE_WARNING_AS_ERROR: a newer compiler does not fail a
+# user's build.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -24,7 +21,9 @@ if(MOLD)
 endif()
 
 # Batches include their sources by absolute path, which __FILE__ would carry into the objects.
-add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+if(CMAKE_UNITY_BUILD)
+  add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+endif()
 
 add_library(kindlb_options INTERFACE)
 target_compile_options(kindlb_options INTERFACE
@@ -33,22 +32,15 @@ target_compile_options(kindlb_options INTERFACE
   -Wimplicit-fallthrough -Wswitch-enum
   -Wno-missing-field-initializers  # designated initialisers leave defaults out on purpose
   # -Wrestrict: false alarms on "text" + std::string with g++ 12 (GCC bug 105651)
-  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wno-restrict>
-  $<$<BOOL:${KINDLB_WERROR}>:-Werror>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wno-restrict>)
 
-if(KINDLB_SANITIZE)
-  target_compile_options(kindlb_options INTERFACE
-    -fsanitize=${KINDLB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(kindlb_options INTERFACE -fsanitize=${KINDLB_SANITIZE})
+target_compile_definitions(kindlb_options INTERFACE _GLIBCXX_ASSERTIONS)
+
+# Sanitized programs can neither be fortified nor linked statically.
+set(KINDLB_SANITIZED OFF)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+  set(KINDLB_SANITIZED ON)
 else()
   target_compile_options(kindlb_options INTERFACE -fstack-protector-strong)
-  target_compile_definitions(kindlb_options INTERFACE
-    $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
-endif()
-target_compile_definitions(kindlb_options INTERFACE
-  _GLIBCXX_ASSERTIONS)
-
-if(KINDLB_COVERAGE)
-  target_compile_options(kindlb_options INTERFACE --coverage)
-  target_link_options(kindlb_options INTERFACE --coverage)
+  target_compile_definitions(kindlb_options INTERFACE $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
 endif()
