@@ -16,7 +16,7 @@ packages=(
 for option; do
   case $option in
     --test) packages+=(iproute2 curl openssl shellcheck) ;;
-    --lint) packages+=(clang-format-14 clang-tidy-14 shellcheck) ;;
+    --lint) packages+=(clang-format-14 clang-tidy-16 shellcheck) ;;
     --coverage) packages+=(gcovr) ;;
     *) die "unknown option $option: use --test, --lint, --coverage" ;;
   esac
