@@ -1,50 +1,71 @@
 #!/usr/bin/env bash
-# e2e.sh [PART...]: end-to-end tests of kindlb on a real kind cluster, and a table with every test. Parts: official, the
-# tests of Kubernetes for LoadBalancers, all of them; conformance, those of KEP-4631; services, what both lack; clusters,
-# several at once. Logs of what failed are kept. By environment: NAME, FAMILY, WORKERS and PROXY of the cluster (see
-# cluster/create.sh; one that is there is used, and left there), ARGS, flags for kindlb, PROCS, how many tests of the first
-# two parts run at a time, and of the official ones FOCUS, a regular expression of names.
+# e2e.sh [PART...]: end-to-end tests of kindlb on a real kind cluster, and a table with every test. Parts: official, all
+# tests of Kubernetes for LoadBalancers, which run beside the others; conformance, those of KEP-4631; services, what both
+# lack; clusters, several clusters at once. Logs of what failed are kept. By environment: NAME, FAMILY, WORKERS and PROXY of
+# the cluster (see cluster/create.sh; one that is there is used, and left there), ARGS, flags for kindlb, PROCS, how many
+# tests of the first two parts run at a time, and of the official ones FOCUS, a regular expression of names.
 # shellcheck source=scripts/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cluster/lib.sh"
 
 readonly PARTS=(official conformance services clusters)
 # The tests of rolling updates take some 10 minutes each, whatever the provider. Less than CI gives all of this, so that
 # there is a table also when one hangs.
-readonly TIMEOUT=45m
+readonly TIMEOUT=40m
 readonly START_SECONDS=60
 readonly STOP_SECONDS=60
 
 name=${NAME:-kind}
 out=$ROOT/build/e2e/$name
-kindlb='' # its process
+kindlb=''   # its process
+official='' # that of the official tests, and of a process group that has all of them
 
-# stop_kindlb: SIGTERM, and SIGKILL if it does not follow. Fails unless it had been there till then, and ended well.
-stop_kindlb() {
-  local i process=$kindlb status=0
-  [[ -n $process ]] || return 0
-  kindlb=''
-  kill "$process" 2>/dev/null || true
+# stop TARGET PROCESS: SIGTERM to the target, a process or its group, and SIGKILL if that does not end the process. Fails as
+# the process did.
+stop() {
+  local i
+  kill -- "$1" 2>/dev/null || true
   for ((i = 0; i < STOP_SECONDS * 5; i++)); do
-    kill -0 "$process" 2>/dev/null || break
+    kill -0 "$2" 2>/dev/null || break
     sleep 0.2
   done
-  if kill -KILL "$process" 2>/dev/null; then say "kindlb does not stop (process $process): killed it"; fi
-  wait "$process" || status=$?
-  ((status == 0)) || say "kindlb did not end well (exit code $status): see $out/kindlb.log"
+  if kill -KILL -- "$1" 2>/dev/null; then say "process $2 did not stop within $STOP_SECONDS seconds: killed"; fi
+  wait "$2"
+}
+
+stop_official_tests() {
+  local process=$official
+  official=''
+  [[ -z $process ]] || stop "-$process" "$process" || true
+}
+
+# stop_kindlb: fails unless it was still running, and stopped without an error.
+stop_kindlb() {
+  local process=$kindlb status=0
+  [[ -n $process ]] || return 0
+  kindlb=''
+  stop "$process" "$process" || status=$?
+  ((status == 0)) || say "kindlb exited with code $status: see $out/kindlb.log"
   return "$status"
 }
+
+# Whoever interrupts us may do so twice, as make does: the second signal must not cut the end short.
+stop_all() {
+  trap '' INT TERM
+  stop_official_tests
+  stop_kindlb || true
+}
+
+# in_session COMMAND...: becomes the command, in a session of its own. What interrupts us reaches it once, by stop: kindlb
+# takes a second signal as a request to leave its proxies behind. If we are killed, it ends as well.
+in_session() { exec setsid setpriv --pdeathsig TERM "$@"; }
 
 start_kindlb() { # sets kindlb
   local arguments i
   read -ra arguments <<<"${ARGS:-}"
-  # In a session of its own: what interrupts us must reach it once, by stop_kindlb; a second signal ends it at once, and its
-  # proxies stay. Should we be killed, it ends as well.
-  setsid setpriv --pdeathsig TERM "$ROOT/bin/kindlb" run --on-exit delete --log-level debug "${arguments[@]}" \
-    >"$out/kindlb.log" 2>&1 &
+  in_session "$ROOT/bin/kindlb" run --on-exit delete --log-level debug "${arguments[@]}" >"$out/kindlb.log" 2>&1 &
   kindlb=$!
-  # Whoever interrupts us may do so twice, make for one: the end is not cut short by that.
-  trap 'trap "" INT TERM; stop_kindlb || true' EXIT
-  # What is under way ends first; some of it takes the signal for a reason to end early, not to fail.
+  trap stop_all EXIT
+  # Not the default: the part that is running would end early and count as ok.
   trap 'exit 130' INT
   trap 'exit 143' TERM
   for ((i = 0; i < START_SECONDS * 5; i++)); do
@@ -56,12 +77,15 @@ start_kindlb() { # sets kindlb
   die "kindlb does not serve the cluster $name: see $out/kindlb.log"
 }
 
-# Of the provider the tests are told nothing: what they know of it, they read from the cluster.
-run_official_tests() {
-  "$(program_path ginkgo)" run --procs "${PROCS:-4}" --focus "${FOCUS:-\[sig-network\] LoadBalancers}" --timeout "$TIMEOUT" \
-    --no-color --silence-skips --json-report report.json --output-dir "$out" "$(program_path e2e.test)" -- \
-    --kubeconfig "$(kubeconfig_of "$name")" --provider skeleton --num-nodes "${WORKERS:-2}" --report-dir "$out" \
-    --disable-log-dump >"$out/official.log" 2>&1
+# The tests are told nothing about the provider: what they know of it, they read from the cluster. They mostly wait, above
+# all for rolling updates: the other parts run meanwhile.
+start_official_tests() { # sets official
+  say "=== official, in the background; to watch it: tail -f $out/official.log"
+  in_session "$(program_path ginkgo)" run --procs "${PROCS:-4}" --focus "${FOCUS:-\[sig-network\] LoadBalancers}" \
+    --timeout "$TIMEOUT" --no-color --silence-skips --json-report report.json --output-dir "$out" \
+    "$(program_path e2e.test)" -- --kubeconfig "$(kubeconfig_of "$name")" --provider skeleton \
+    --num-nodes "${WORKERS:-2}" --report-dir "$out" --disable-log-dump >"$out/official.log" 2>&1 &
+  official=$!
 }
 
 table() { jq --raw-output --arg family "${FAMILY:-ipv4}" --from-file "$ROOT/scripts/e2e-table.jq" "$out/report.json"; }
@@ -86,19 +110,16 @@ keep_logs() {
     done
 }
 
-part_official() {
-  local status=0
-  say "what the tests say meanwhile: tail -f $out/official.log"
-  run_official_tests || status=$?
-  [[ -s $out/report.json ]] || die "the tests did not even start: see $out/official.log"
+part_official() { # once the tests have ended
+  [[ -s $out/report.json ]] || die "the official tests did not start: see $out/official.log"
   table | tee "$out/table"
   keep_logs
-  good_table "$status"
+  good_table "$official_status"
 }
 
 # It fails if a test does; skips are in the table, with their reasons.
 part_conformance() {
-  say "what happens meanwhile: tail -f $out/conformance.log"
+  say "to watch it: tail -f $out/conformance.log"
   "$ROOT/bin/kindlb" conformance --kubeconfig "$(kubeconfig_of "$name")" --parallel "${PROCS:-4}" \
     --junit "$out/conformance.xml" --json "$out/conformance.json" 2>"$out/conformance.log"
 }
@@ -106,8 +127,8 @@ part_conformance() {
 part_services() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/services.sh" | tee "$out/services.log"; }
 part_clusters() { KUBECONFIG=$(kubeconfig_of "$name") "$ROOT/test/e2e/clusters.sh" | tee "$out/clusters.log"; }
 
-run_part() { # run_part PART
-  local status=0 started=$SECONDS
+run_part() { # run_part PART [START]: START is when it began, if that was earlier
+  local status=0 started=${2:-$SECONDS}
   say "=== $1"
   # Not `part || ...`: that would switch off errexit inside the part.
   set +e
@@ -119,6 +140,18 @@ run_part() { # run_part PART
   set -e
   say "$1: $( ((status)) && echo FAILED || echo ok) in $(duration $((SECONDS - started)))"
   ((status == 0)) || failed+=("$1")
+}
+
+run_parts() {
+  local part official_start=$SECONDS official_status=0
+  [[ " ${parts[*]} " != *' official '* ]] || start_official_tests
+  for part in "${parts[@]}"; do
+    [[ $part == official ]] || run_part "$part"
+  done
+  [[ -n $official ]] || return 0
+  wait "$official" || official_status=$?
+  official=''
+  run_part official "$official_start"
 }
 
 parts=("$@")
@@ -134,7 +167,7 @@ rm -rf "$out"
 mkdir -p "$out"
 start_kindlb
 failed=()
-for part in "${parts[@]}"; do run_part "$part"; done
+run_parts
 trap '' INT TERM
 stop_kindlb || failed+=(kindlb)
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}; see $out"
