@@ -17,4 +17,4 @@ for program in build/release/test/bench/*_bench; do
   found=yes
   timed "${program##*/}" "$program" "$@"
 done
-[[ -n $found ]] || die "no benchmark was built: they live in test/bench"
+[[ -n $found ]] || die "no benchmark was built: see test/bench/CMakeLists.txt"

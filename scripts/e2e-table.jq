@@ -1,4 +1,4 @@
-# A line for each test that ran: what became of it, seconds, name, and why or what else there is to say.
+# A line for each test that ran: result, seconds, name, and the reason or other remarks.
 def name: ((.ContainerHierarchyTexts // []) + [if .LeafNodeText == "" then .LeafNodeType else .LeafNodeText end]) | join(" ")
   | gsub("^\\[[^]]*\\] |\\[Slow\\] ?|\\[Feature:[^]]*\\] ?"; "");
 def counted($what): [.CapturedGinkgoWriterOutput // "" | scan($what + ": (\\d+)") | .[0] | tonumber] | add // 0;
@@ -7,15 +7,15 @@ def note:
   elif counted("total HTTP requests") > 0 then
     "\(counted("total HTTP requests")) requests, lost \(counted("Network errors") + counted("HTTP errors"))"
   else "" end;
-# Two tests fail here and there whoever the provider is. What was seen must show that; nothing else counts as such.
+# Two tests fail on some clusters with every provider. Their output must show this reason; no other failure is excused.
 def last_seen($what): [.CapturedGinkgoWriterOutput // "" | scan($what)] | last;
-# Nodes of two families are asked for the health check port of a Service of IPv4, which kube-proxy opens on addresses of that
-# family alone (tcp4): it fails while it asks one of IPv6.
+# The health check port of an IPv4 Service is requested from nodes of both families, and kube-proxy opens it on IPv4 addresses
+# only: the test fails while it asks an IPv6 address.
 def asks_other_family:
   $family == "dual" and .LeafNodeText == "should only target nodes with endpoints"
   and (last_seen("Health checking .*, http://(\\S+)/healthz, expectedSuccess (\\w+)")
     | . != null and (.[0] | startswith("[")) and .[1] == "true");
-# A pod is told to fetch an IPv6 address without the brackets that a URL needs: it fails while it tries.
+# A pod fetches an IPv6 address without the brackets that a URL needs, and fails.
 def asks_without_brackets:
   $family == "ipv6" and (.LeafNodeText | startswith("should only allow access from service loadbalancer source ranges"))
   and (last_seen("Expect target to be (\\w+)[^+]*\\+ wget -T 5 -qO- (\\S+)")

@@ -48,7 +48,7 @@ stop_kindlb() {
   return "$status"
 }
 
-# Whoever interrupts us may do so twice, as make does: the second signal must not cut the end short.
+# The signal that interrupts us may come twice, for example from make: the second one must not cut this short.
 stop_all() {
   trap '' INT TERM
   stop_official_tests
@@ -90,15 +90,15 @@ start_official_tests() { # sets official
 
 table() { jq --raw-output --arg family "${FAMILY:-ipv4}" --from-file "$ROOT/scripts/e2e-table.jq" "$out/report.json"; }
 
-# good_table STATUS: what the tests said of themselves goes, but for two things. Those that lost requests failed, though they
-# are content with fewer; and what nobody can pass (see e2e-table.jq, which tells all else that failed) did not.
+# good_table STATUS: the suite's own verdict counts, with two exceptions. A test that lost requests has failed, although it
+# tolerates some; and a test that no provider can pass (see e2e-table.jq) has not.
 good_table() {
   grep -q '^passed ' "$out/table" || return 1
   ! grep -Eq '^(failed|panicked|timedout|interrupted|aborted) |lost [1-9]' "$out/table" || return 1
   (($1 == 0)) || grep -q '^hopeless ' "$out/table"
 }
 
-# A file for each test that failed or lost a request: all that it said.
+# A file for each test that failed or lost a request, with all its output.
 keep_logs() {
   local test
   mkdir -p "$out/failed"

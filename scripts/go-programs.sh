@@ -29,7 +29,7 @@ describe() {
     portmap) module=github.com/containernetworking/plugins package=$module/plugins/meta/$name ;;
     loopback | ptp) module=github.com/containernetworking/plugins package=$module/plugins/main/$name ;;
     coredns) module=github.com/coredns/coredns package=. ;;
-    *) die "there is no recipe for the program $1: see scripts/go-programs.sh" ;;
+    *) die "unknown program $1: add it to scripts/go-programs.sh" ;;
   esac
   case $module in
     k8s.io/*) version=${other#@} version=${version:-$KUBE_VERSION} home=$version ;;
@@ -54,13 +54,13 @@ at_least() { # at_least VERSION MINIMUM
 # module_part MODULE@VERSION PART: fetches it, and prints where its Dir or GoMod is.
 module_part() {
   local path
-  # Not in the caller's folder: a go.mod there has no say in this.
+  # Not in the caller's directory: a go.mod there must not count.
   path=$(cd / && GOFLAGS='' GO111MODULE=on "$go" mod download -json "$1" | sed -n "s/^\t\"$2\": \"\(.*\)\",\?\$/\1/p")
   [[ -e $path ]] || die "cannot fetch $1 from the Go module proxy: check the network"
   echo "$path"
 }
 
-# Toolchains are modules too: any go that speaks to the module proxy can fetch a newer one, checksum database included.
+# Toolchains are modules too: any version of go can fetch a newer one from the module proxy, and checks its checksum.
 # Go 1.21 does this by itself, but Debian 12 has 1.19, and a GOTOOLCHAIN=local would forbid it.
 fetch_toolchain() { # fetch_toolchain DIRECTORY
   local source go=go
@@ -89,7 +89,7 @@ choose_go() { # sets go
   fi
 }
 
-# A module of our own around the one that is wanted, so that versions are exactly those named above. k8s.io/kubernetes
+# A module of our own that requires the wanted one, so that versions are exactly those named above. k8s.io/kubernetes
 # names its staging modules by folder; outside its own tree they are the published v0.x ones.
 go_mod() {
   printf 'module kindlb/programs\n\ngo %s\n\nrequire %s %s\n\n' "$GO_NEEDED" "$module" "$version"
@@ -122,7 +122,7 @@ linker_flags() {
 
 # Moved into place only when complete.
 compile() { # compile NAME DIRECTORY
-  # containerd's snapshotters that kind never uses; nobody else knows these tags
+  # containerd's snapshotters that kind never uses; no other module has these tags
   local command=(build -tags 'no_aufs no_zfs no_btrfs no_devmapper')
   [[ $1 != *.test ]] || command=(test -c -vet=off)
   [[ -z ${JOBS:-} ]] || command+=(-p "$JOBS")
@@ -150,7 +150,7 @@ build_programs_alone() { # build_programs_alone PROGRAM...
   work=$(mktemp -d "$PROGRAMS/build.XXXXXX")
   mkdir "$work/modules"
   trap 'rm -rf "$work"' EXIT
-  # The compiler of Go spends a sixth of its time on tidying memory that need not be tidied.
+  # A sixth of the Go compiler's time goes into garbage collection, which such short-lived processes do not need.
   export GOGC=400
   export GOTOOLCHAIN=local GOFLAGS='-mod=mod -trimpath -buildvcs=false' GOWORK=off GO111MODULE=on CGO_ENABLED=0
   for program; do build_program "$program"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# lint.sh [CHECK...]: format, layers, shell, tidy (all of them without arguments); changes nothing. `lint.sh fmt` is the
-# one that does: it formats the sources.
+# lint.sh [CHECK...]: format, layers, shell, tidy (all of them without arguments); changes nothing. `lint.sh fmt` formats
+# the sources.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -15,11 +15,12 @@ check_format() {
 
 check_fmt() { sources | xargs -0 "$CLANG_FORMAT" -i; }
 
-check_layers() { scripts/check_layers.sh || die "the layers are broken: see above"; }
+check_layers() { scripts/check_layers.sh || die "a module includes what it must not: see above"; }
 
 check_shell() {
   have shellcheck || die "no shellcheck: run scripts/setup-packages.sh --lint"
-  shellcheck --external-sources scripts/*.sh scripts/cluster/{*.sh,node/*.sh,engine/*} test/{e2e,scripts}/*.sh .ci/run || die "shellcheck found something: see above"
+  shellcheck --external-sources scripts/*.sh scripts/cluster/{*.sh,node/*.sh,engine/*} test/{e2e,scripts}/*.sh .ci/run ||
+    die "shellcheck reports problems: see above"
 }
 
 check_tidy() { scripts/build.sh tidy; }

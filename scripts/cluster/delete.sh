@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# delete.sh [NAME]: removes a kind cluster (by default kind). With the last one, the engine gets back the configuration
-# that it had before.
+# delete.sh [NAME]: removes a kind cluster (by default kind). With the last one, the engine's configuration is restored.
 # shellcheck source=scripts/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -19,4 +18,4 @@ remove() {
 docker version >/dev/null 2>&1 || die "the Docker engine does not answer: run scripts/setup-docker.sh first"
 kind=$(kind_program)
 mkdir -p "$CLUSTERS"
-with_lock clusters timed "removing the cluster $name" remove
+with_lock clusters timed "deleting the cluster $name" remove

@@ -15,22 +15,22 @@ kind_program() {
   if have kind; then
     command -v kind
   else
-    build_programs kind || exit # where this is called from, nobody else would notice
+    build_programs kind || exit # errexit is off in the command substitutions that call this
     program_path kind
   fi
 }
 
-# clusters: those that there are. Not to know them is not to have none.
+# clusters: the existing ones. If kind cannot list them, that is an error, not an empty list.
 # shellcheck disable=SC2154  # kind is that of kind_program
 clusters() {
   "$kind" get clusters --quiet || {
-    "$kind" get clusters >&2 || true # quietly, it does not say why
-    die "kind cannot tell which clusters there are: see above"
+    "$kind" get clusters >&2 || true # --quiet hides the reason
+    die "kind cannot list the clusters: see above"
   }
 }
 
 check_name() { # check_name NAME
-  [[ $1 =~ ^[a-z0-9][a-z0-9.-]*$ ]] || die "'$1' cannot be a cluster's name: use a-z, 0-9, '.' and '-'"
+  [[ $1 =~ ^[a-z0-9][a-z0-9.-]*$ ]] || die "invalid cluster name '$1': use a-z, 0-9, '.' and '-'"
 }
 
 kubeconfig_of() { echo "$CLUSTERS/$1.kubeconfig"; } # kubeconfig_of NAME

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# node-image.sh [--print|--names]: the image of kind's nodes; --print says its name, --names those that it may have, and
-# makes none. That is kindest/node of our Kubernetes version where it can be had. Otherwise it is made the way kind makes
-# it, from the Go module proxy and Debian packages, with agnhost, which the tests need, among the images preloaded into it.
+# node-image.sh [--print|--names]: the image of kind's nodes. --print also prints its name; --names only prints the names
+# that it may have. It is kindest/node of our Kubernetes version where that can be pulled. Otherwise it is built the way kind
+# builds it, from the Go module proxy and Debian packages, and agnhost, which the tests need, is preloaded into it, too.
 # shellcheck source=scripts/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -16,7 +16,7 @@ readonly POD_PROGRAMS=(agnhost coredns etcd kube-apiserver kube-controller-manag
 mode=${1:-}
 [[ $mode =~ ^(|--print|--names)$ ]] || die "unknown option $mode: use --print, --names or nothing"
 
-# Another recipe is another image: the tag tells.
+# The tag tells from which recipe an image was built.
 recipe() {
   {
     cat "$HERE"/node-image.sh "$HERE"/node/*
@@ -40,7 +40,7 @@ debootstrap() { # debootstrap PACKAGE...: a root file system, as a tar archive
 base_image() {
   base=kindlb/$1:$SUITE-$(sha256sum <<<"${*:2}" | cut -c 1-12)
   image_exists "$base" && return
-  # Not straight into the engine: of an archive that ends too early it would make an image all the same.
+  # Not straight into the engine: it would import a truncated archive, too.
   debootstrap "${@:2}" >"$work/$1.tar"
   docker import "$work/$1.tar" "$base" >/dev/null
   rm "$work/$1.tar"
@@ -163,12 +163,12 @@ preload() { # preload FROM TO
   entrypoint=$(docker image inspect --format '{{json .Config.Entrypoint}}' "$1")
   container=$(docker run --detach --network none --security-opt seccomp=unconfined --entrypoint sleep "$1" infinity)
   docker save "${images[@]}" | docker exec --interactive "$container" /kind/bin/preload.sh >"$work/log" 2>&1 || status=$?
-  # A commit keeps the container's own command: the image's has to be said again.
+  # A commit takes over the container's own command, so that of the image has to be repeated.
   ((status)) || docker commit --change "ENTRYPOINT $entrypoint" --change 'CMD []' "$container" "$2" >/dev/null
   remove_container
   ((status == 0)) || {
     tail -n 15 "$work/log" >&2
-    die "the node's containerd did not take the images: see the lines above"
+    die "the node's containerd could not import the images: see the lines above"
   }
 }
 
@@ -182,9 +182,9 @@ build() { # build NAME
   work=$(mktemp -d "$PROGRAMS/image.XXXXXX")
   container=
   trap 'rm -rf "$work"; remove_container' EXIT
-  timed "making the images of pods" pod_images
-  timed "making the image of nodes" bare_node_image "$1-bare"
-  timed "loading the one into the other" preload "$1-bare" "$1"
+  timed "building the images of pods" pod_images
+  timed "building the node image" bare_node_image "$1-bare"
+  timed "loading the images of pods into it" preload "$1-bare" "$1"
   docker image rm --no-prune "$1-bare" >/dev/null
 }
 
@@ -197,7 +197,7 @@ make_image() { # make_image NAME; sets image
       return
     fi
   fi
-  image_exists "$1" || timed "making $1 (some 20 minutes when nothing is cached)" build "$1"
+  image_exists "$1" || timed "building $1 (6 minutes on two cores if nothing is cached)" build "$1"
 }
 
 image=kindlb/node:$KUBE_VERSION-$(recipe)

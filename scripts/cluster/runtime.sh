@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # runtime.sh on|off: kind's nodes are privileged containers, and those ask for every capability. An engine that itself
 # lacks CAP_SYS_RESOURCE (one inside a sandbox, say) cannot grant it and refuses to start them. There, and only there,
-# `on` registers one more OCI runtime, which asks for all but that one; nodes are started with it, other containers are
-# not concerned. `off` takes it out of the engine's configuration again. The engine is reloaded, never restarted.
+# `on` registers one more OCI runtime, which asks for all but that one. Nodes are started with it, other containers are
+# not. `off` removes it from the engine's configuration. The engine is reloaded, never restarted.
 # shellcheck source=scripts/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -36,7 +36,7 @@ reload() {
     "$@" && return
     sleep 0.1
   done
-  die "the engine does not follow its configuration: see $CONFIG and the engine's log"
+  die "the engine did not reload its configuration: see $CONFIG and the engine's log"
 }
 
 lacks_runtime() { ! has_runtime; }
@@ -67,7 +67,7 @@ turn_off() {
   changed=$(jq 'if .runtimes == {} then del(.runtimes) else . end' <<<"$changed")
   if [[ $changed == '{}' ]]; then as_root rm "$CONFIG"; else write_config "$changed"; fi
   rm -f "$WRAPPER"
-  say "took the runtime $RUNTIME out of $CONFIG"
+  say "removed the runtime $RUNTIME from $CONFIG"
 }
 
 case ${1:-} in

@@ -134,7 +134,7 @@ run_tests() {
   ((failures == 0))
 }
 
-[[ -n ${KUBECONFIG:-} ]] || die "set KUBECONFIG: 'make cluster' tells how"
+[[ -n ${KUBECONFIG:-} ]] || die "KUBECONFIG is not set: 'make cluster' prints the command"
 KUBECTL=$(program_path kubectl)
 readonly KUBECTL
 readonly AGNHOST=${AGNHOST:-registry.k8s.io/e2e-test-images/agnhost:2.63.0}
