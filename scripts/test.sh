@@ -37,7 +37,10 @@ part_build() {
   scripts/build.sh "$PRESET"
 }
 
-part_scripts() { scripts/lint.sh shell; }
+part_scripts() {
+  scripts/lint.sh shell
+  label "$PRESET" scripts --parallel "$(nproc)"
+}
 part_unit() { label "$PRESET" unit --parallel "$(nproc)"; }
 # One at a time: these look at deadlines, and share one engine.
 part_wire() { label "$PRESET" wire; }
