@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # test.sh [PART...]: the tests, part by part, and a summary with the time of each. Without arguments: every part.
-# Set-up and build must work for anything else to make sense; of the rest, each part runs even if another failed.
+# If set-up or build fails, the run stops; other parts run even if one has failed.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly PARTS=(setup build scripts unit wire contract integration compat asan tsan)
 readonly PRESET=release
-readonly OLDER_KUBE=v1.34.4 # of the oldest minor that was supported when ours came out
+readonly OLDER_KUBE=v1.34.4 # of the oldest minor that was supported when ours was released
+
+# Politely: what runs beside a build, such as the cluster tests of .ci/run, looks at deadlines, and a compiler does not.
+build() { nice -n 10 scripts/build.sh "$@"; } # build PRESET [TARGET...]
 
 label() { # label PRESET LABELS [CTEST-OPTION...]
   local preset=$1 labels=$2
@@ -16,7 +19,7 @@ label() { # label PRESET LABELS [CTEST-OPTION...]
 
 sanitized() { # sanitized PRESET
   scripts/setup-packages.sh
-  scripts/build.sh "$1" tests_unit tests_wire
+  build "$1" tests_unit tests_wire
   # The thread sanitizer of g++ 12 does not know the memory layouts of newer kernels' address randomisation.
   local plain_layout=(setarch "$(uname -m)" --addr-no-randomize)
   "${plain_layout[@]}" true 2>/dev/null || plain_layout=()
@@ -34,7 +37,7 @@ part_setup() {
 
 part_build() {
   scripts/setup-packages.sh
-  scripts/build.sh "$PRESET"
+  build "$PRESET"
 }
 
 part_scripts() {

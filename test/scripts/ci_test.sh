@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What .ci/run does when stages fail, hang or are interrupted: the table at the end, its exit code, and that the clusters
-# are removed. make is a stand-in, and so is timeout, which has less patience.
+# What .ci/run does when stages fail, hang or are interrupted: the table at the end, the exit code, and that the
+# clusters are removed. make and scripts/e2e.sh are stand-ins, and so is timeout, which has less patience.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -9,10 +9,17 @@ trap 'rm -rf "$work"' EXIT
 export MADE=$work/made HANGS=$work/hangs
 failures=0
 
-mkdir "$work/path"
-cat >"$work/path/make" <<'EOF'
+mkdir "$work"/{.ci,path,scripts}
+cp "$root/.ci/run" "$work/.ci"
+cp "$root"/scripts/{lib,stages}.sh "$work/scripts"
+cat >"$work/path/make" <<'STAND_IN'
 #!/bin/bash
+case "$*" in
+  *'PARTS=build scripts'*) set -- without-docker ;;
+  *'PARTS=build contract'*) set -- with-docker "${@:2}" ;;
+esac
 echo "$*" >>"$MADE"
+echo "$1 speaks"
 case " $BAD " in *" $1 "*) exit 2 ;; esac
 # As the real one: it ends what it started, then itself.
 [[ $1 != "$HANG" ]] || {
@@ -21,73 +28,96 @@ case " $BAD " in *" $1 "*) exit 2 ;; esac
   sleep 120 &
   wait
 }
-EOF
-cat >"$work/path/timeout" <<'EOF'
+STAND_IN
+cat >"$work/scripts/e2e.sh" <<'STAND_IN'
+#!/bin/bash
+exec make e2e NAME="$NAME" ${FAMILY:+"FAMILY=$FAMILY"} ${PROXY:+"PROXY=$PROXY"} "$@"
+STAND_IN
+cat >"$work/path/timeout" <<'STAND_IN'
 #!/bin/bash
 limit=600
 [[ -z $HANG || $* != *test_on_cluster* ]] || limit=$PATIENCE
 exec /usr/bin/timeout "$1" "$limit" "${@:3}"
-EOF
-chmod +x "$work"/path/*
+STAND_IN
+chmod +x "$work"/{path,scripts}/*
 
-# ci BAD-TARGETS [HANGING-TARGET [PATIENCE]]: becomes .ci/run, in another folder, which must not matter.
-ci() {
+# start SCRIPT BAD-TARGETS [HANGING-TARGET [PATIENCE]]: becomes the script, in another directory, which must not matter, and
+# with variables that must not count.
+start() {
   cd /
-  BAD=$1 HANG=${2:-} PATIENCE=${3:-90} PATH=$work/path:$PATH HOME=$work exec "$root/.ci/run" 2>"$work/said"
+  BAD=$2 HANG=${3:-} PATIENCE=${4:-90} PATH=$work/path:$PATH HOME=$work FAMILY=ipv6 PARTS=services \
+    exec "$work/$1" >"$work/said" 2>&1
 }
 
-table() { tail -n 6 "$work/said" | sed -E 's/ +([0-9]+m)?[0-9]+s$//; s/ +/ /; s/ *$//'; }
+# The last lines, without times; and what was made, without the stage that runs beside others, sooner or later.
+table() { sed -n '/^setup  /,$p' "$work/said" | sed -E 's/ +([0-9]+m)?[0-9]+s$//; s/ +/ /; s/ *$//'; }
+made() { grep -vx 'without-docker' "$MADE" | paste -sd,; }
+made_beside() { grep -cx 'without-docker' "$MADE" || true; }
 
-# But for what is made beside the cluster tests, sooner or later.
-made() { grep -vx build-sanitized "$MADE" | paste -sd,; }
+fail() { # fail WHAT: of the run that just ended
+  printf 'FAILED: %s: exit code %s, made %s, said:\n' "$1" "$code" "$(paste -sd, "$MADE")"
+  cat "$work/said"
+  failures=$((failures + 1))
+}
 
 # expect WHAT CODE TABLE MADE: of the run that just ended.
 expect() {
-  if [[ $code != "$2" || $(table) != "$3"$'\ntotal' || $(made) != "$4" ]]; then
-    printf 'FAILED: %s: exit code %s, made %s, said:\n' "$1" "$code" "$(made)"
-    cat "$work/said"
-    failures=$((failures + 1))
-  fi
+  if [[ $code != "$2" || $(table) != "$3"$'\ntotal' || $(made) != "$4" ]]; then fail "$1"; fi
+  if [[ $4 == *e2e* ]] && ! grep -qx 'without-docker speaks' "$work/said"; then fail "$1: the quiet stage says nothing"; fi
   rm -f "$MADE" "$HANGS"
 }
 
-run() { # run as ci; sets code
+run() { # run as start; sets code
   code=0
-  (ci "$@") || code=$?
+  (start "$@") || code=$?
 }
 
+# interrupt SCRIPT HANGING-TARGET: SIGTERM as soon as the target hangs; sets code.
+interrupt() {
+  local process i
+  start "$1" '' "$2" &
+  process=$!
+  for ((i = 0; i < 600; i++)); do
+    [[ ! -e $HANGS ]] || break
+    sleep 0.1
+  done
+  kill -TERM "$process"
+  code=0 SECONDS=0
+  wait "$process" || code=$?
+  ((SECONDS < 60)) || fail "$1 did not end when it was interrupted"
+}
+
+readonly CI=.ci/run
 readonly REMOVED='cluster-delete NAME=ci,cluster-delete NAME=e2e-other'
-readonly EVERYTHING="setup,build,$REMOVED,e2e NAME=ci,$REMOVED,test"
+readonly DOCKER='with-docker PARTS=build contract integration compat'
+readonly UP_TO_E2E="setup,build,$REMOVED,e2e NAME=ci"
+readonly EVERYTHING="$UP_TO_E2E,$REMOVED,$DOCKER"
 
-run ''
-expect 'all is well' 0 $'setup ok\nbuild ok\ne2e ok\nclean-up ok\ntest ok' "$EVERYTHING"
-run setup
-expect 'no set-up' 1 $'setup FAILED\nbuild not run\ne2e not run\nclean-up not run\ntest not run' setup
-run build
-expect 'no build' 1 $'setup ok\nbuild FAILED\ne2e not run\nclean-up not run\ntest not run' setup,build
-run build-sanitized
-expect 'what comes later cannot be built' 0 $'setup ok\nbuild ok\ne2e ok\nclean-up ok\ntest ok' "$EVERYTHING"
-run e2e
-expect 'a cluster test fails' 1 $'setup ok\nbuild ok\ne2e FAILED\nclean-up ok\ntest ok' "$EVERYTHING"
-run cluster-delete
-expect 'a cluster stays' 1 $'setup ok\nbuild ok\ne2e FAILED\nclean-up FAILED\ntest ok' "setup,build,$REMOVED,$REMOVED,test"
-run test
-expect 'a test fails' 1 $'setup ok\nbuild ok\ne2e ok\nclean-up ok\ntest FAILED' "$EVERYTHING"
-run '' e2e 3 # enough for the stand-in to start, on a busy machine too
-expect 'a cluster test hangs' 1 $'setup ok\nbuild ok\ne2e over 75m\nclean-up ok\ntest ok' \
-  "setup,build,$REMOVED,e2e NAME=ci,e2e is over,$REMOVED,test"
-
-ci '' e2e &
-process=$!
-for ((i = 0; i < 600; i++)); do
-  [[ ! -e $HANGS ]] || break
-  sleep 0.1
-done
-kill -TERM "$process"
-code=0 SECONDS=0
-wait "$process" || code=$?
-expect 'CI ends it' 1 $'setup ok\nbuild ok\ne2e interrupted\nclean-up ok\ntest not run' \
-  "setup,build,$REMOVED,e2e NAME=ci,e2e is over,$REMOVED"
-((SECONDS < 60)) || { echo "FAILED: it waited for what CI had ended" && failures=$((failures + 1)); }
+run $CI ''
+[[ $(made_beside) == 1 ]] || fail 'tests without Docker do not run once'
+expect 'all is well' 0 $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
+run $CI setup
+expect 'no set-up' 1 $'setup FAILED\nbuild not run\ne2e not run\nwithout-docker not run\nclean-up not run\nwith-docker not run' setup
+run $CI build
+expect 'no build' 1 $'setup ok\nbuild FAILED\ne2e not run\nwithout-docker not run\nclean-up not run\nwith-docker not run' setup,build
+run $CI without-docker
+expect 'a test without Docker fails' 1 \
+  $'setup ok\nbuild ok\ne2e ok\nwithout-docker FAILED\nclean-up ok\nwith-docker ok' "$EVERYTHING"
+run $CI e2e
+expect 'a cluster test fails' 1 $'setup ok\nbuild ok\ne2e FAILED\nwithout-docker ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
+run $CI cluster-delete
+expect 'a cluster stays' 1 $'setup ok\nbuild ok\ne2e FAILED\nwithout-docker ok\nclean-up FAILED\nwith-docker ok' \
+  "setup,build,$REMOVED,$REMOVED,$DOCKER"
+run $CI with-docker
+expect 'a test with Docker fails' 1 $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nclean-up ok\nwith-docker FAILED' "$EVERYTHING"
+run $CI '' e2e 3 # enough for the stand-in to start, on a busy machine too
+expect 'a cluster test hangs' 1 $'setup ok\nbuild ok\ne2e over 50m\nwithout-docker ok\nclean-up ok\nwith-docker ok' \
+  "$UP_TO_E2E,e2e is over,$REMOVED,$DOCKER"
+interrupt $CI e2e
+expect 'CI ends it during the cluster tests' 1 \
+  $'setup ok\nbuild ok\ne2e interrupted\nwithout-docker ok\nclean-up ok\nwith-docker not run' "$UP_TO_E2E,e2e is over,$REMOVED"
+interrupt $CI with-docker
+expect 'CI ends it after the cluster tests' 1 \
+  $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nclean-up ok\nwith-docker interrupted' "$EVERYTHING,with-docker is over"
 
 ((failures == 0))
