@@ -41,9 +41,9 @@ bool until(const std::function<bool()>& holds) {
   return true;
 }
 
-class sandbox::Session {
+class Sandbox {
  public:
-  sandbox::Session() {
+  Sandbox() {
     auto pattern = (fs::temp_directory_path() / "kindlb-sandbox-XXXXXX").string();
     REQUIRE(mkdtemp(pattern.data()) != nullptr);
     folder = pattern;
@@ -54,7 +54,7 @@ class sandbox::Session {
                                  "--envoy-image", testing::envoy_image(), "--warm-proxies", "1"},
         folder / "log");
   }
-  ~sandbox::Session() {
+  ~Sandbox() {
     program->signal(SIGTERM);
     program->wait(40s);
     std::error_code ignored;
@@ -115,7 +115,7 @@ TEST_CASE("a Service is served in the sandbox, and nothing stays behind") {
   testing::DockerRig rig;
   std::string name;
   {
-    sandbox::Session sandbox;
+    Sandbox sandbox;
     name = "kindlb-sandbox-" + sandbox.listen.substr(sandbox.listen.find(':') + 1);
     REQUIRE_MESSAGE(
         until([&] { return fs::exists(sandbox.config()) || !sandbox.program->running(); }),
