@@ -36,8 +36,6 @@ function(kindlb_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/test")
   kindlb_see_inside(${name} ${ARG_LINKS})
-  target_compile_definitions(${name} PRIVATE
-    KINDLB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KINDLB_BINARY_DIR="${PROJECT_BINARY_DIR}")
   # What a test costs is compiling it.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)

@@ -1,5 +1,7 @@
 #include "agent/it_world.hpp"
 
+#include "support/paths.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -126,8 +128,8 @@ void World::build_image() {
   std::string pattern = (fs::temp_directory_path() / "kindlb-it-XXXXXX").string();
   REQUIRE(::mkdtemp(pattern.data()) != nullptr);
   const fs::path context = pattern;
-  fs::copy(KINDLB_AGENT_BINARY, context / "kindlb-agent");
-  fs::copy(KINDLB_PEER_BINARY, context / "peer");
+  fs::copy(test::program("kindlb-agent"), context / "kindlb-agent");
+  fs::copy(test::program("agent_it_peer"), context / "peer");
   std::ofstream(context / "bootstrap.json") << kBootstrap;
   std::ofstream(context / "Dockerfile") << "FROM " << envoy_image()
                                         << "\nCOPY kindlb-agent peer /usr/local/bin/\n"

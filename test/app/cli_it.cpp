@@ -2,6 +2,7 @@
 // exit code 2.
 #include "kindlb/base/version.hpp"
 #include "support/docker_rig.hpp"
+#include "support/paths.hpp"
 #include "support/servers/child.hpp"
 #include "support/servers/http_server.hpp"
 #include "support/temp_folder.hpp"
@@ -47,7 +48,7 @@ Outcome run_command(const Words& command) {
 }
 
 Outcome run_kindlb(Words arguments) {
-  arguments.insert(arguments.begin(), KINDLB_PROGRAM);
+  arguments.insert(arguments.begin(), test::program("kindlb"));
   return run_command(arguments);
 }
 
@@ -141,7 +142,7 @@ TEST_CASE("an engine that cannot be used") {
     fs::permissions(socket, fs::perms(0600));
     // A copy, since others may not be allowed to look into the build directory.
     fs::permissions(folder / "", fs::perms(0755));
-    fs::copy_file(KINDLB_PROGRAM, folder / "kindlb");
+    fs::copy_file(test::program("kindlb"), folder / "kindlb");
     Words command = {folder / "kindlb", "run", "--docker-host", server.url()};
     if (::geteuid() == 0) {
       const Words nobody = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};

@@ -2,6 +2,7 @@
 // Needs no engine and no cluster.
 #include "kindlb/profile/profile.hpp"
 #include "support/golden.hpp"
+#include "support/paths.hpp"
 #include "support/servers/child.hpp"
 #include "support/temp_folder.hpp"
 
@@ -24,7 +25,7 @@ namespace {
 using namespace kindlb;
 namespace fs = std::filesystem;
 
-const std::string kFixtures = std::string(KINDLB_SOURCE_DIR) + "/test/app/fixtures";
+const std::string kFixtures = test::source_dir() + "/test/app/fixtures";
 
 std::string contents(const fs::path& path) {
   std::ifstream in(path);
@@ -39,8 +40,8 @@ struct Outcome {
 
 /// `arguments` as a shell would read them, so that they may redirect the input.
 Outcome kindlb_in(const test::TempFolder& folder, const std::string& arguments) {
-  const auto command = "cd " + (folder / "") + "; export SOURCE_DATE_EPOCH=1767225600; " +
-                       "exec " KINDLB_PROGRAM " " + arguments + " >out.txt 2>err.txt";
+  const auto command = "cd " + (folder / "") + "; export SOURCE_DATE_EPOCH=1767225600; exec " +
+                       test::program("kindlb") + " " + arguments + " >out.txt 2>err.txt";
   test::Child child({"/bin/sh", "-c", command}, folder / "shell.txt");
   const auto code = child.wait(std::chrono::seconds(60));
   REQUIRE_MESSAGE(code.has_value(), "it did not end");
@@ -65,7 +66,7 @@ std::chrono::milliseconds time_of_children() {
 
 /// The one block of that language on a page of ours.
 std::string example(const std::string& page) {
-  const auto text = contents(std::string(KINDLB_SOURCE_DIR) + "/docs/" + page);
+  const auto text = contents(test::source_dir() + "/docs/" + page);
   const auto begin = text.find("```yaml\n");
   REQUIRE(begin != std::string::npos);
   return text.substr(begin + 8, text.find("```", begin + 8) - begin - 8);

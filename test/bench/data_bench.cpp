@@ -7,6 +7,7 @@
 #include "bench/stage.hpp"
 #include "bench/static_envoy.hpp"
 #include "bench/witness.hpp"
+#include "support/paths.hpp"
 #include "support/servers/kube_server.hpp"
 #include "support/traffic/ask.hpp"
 #include "support/traffic/backend.hpp"
@@ -65,10 +66,10 @@ class Benchmark {
   Benchmark& operator=(const Benchmark&) = delete;
 
   void run() {
-    const Process kindlb(
-        {KINDLB_PROGRAM, "run", "--agent", KINDLB_AGENT, "--kubeconfig", stage_->kubeconfig_path(),
-         "--network", stage_->network(), "--warm-proxies", "1", "--on-exit", "delete"},
-        log_.string());
+    const Process kindlb({test::program("kindlb"), "run", "--agent", test::program("kindlb-agent"),
+                          "--kubeconfig", stage_->kubeconfig_path(), "--network", stage_->network(),
+                          "--warm-proxies", "1", "--on-exit", "delete"},
+                         log_.string());
     if (kindlb.wait_for_log("in charge of", seconds(60)) < milliseconds(0))
       throw std::runtime_error("kindlb did not come up:\n" + kindlb.log_text());
     serve();

@@ -4,6 +4,7 @@
 #include "bench/process.hpp"
 #include "bench/run.hpp"
 #include "kindlb/http/client.hpp"
+#include "support/paths.hpp"
 
 #include <unistd.h>
 
@@ -131,8 +132,8 @@ class Benchmark {
     folder_ = pattern;
     url_ = "http://" + kListen;
     server_ = std::make_unique<Process>(
-        std::vector<std::string>{KINDLB_PROGRAM, "sandbox", "--api-only", "--listen", kListen,
-                                 "--kubeconfig-out", (folder_ / "kubeconfig").string()},
+        std::vector<std::string>{test::program("kindlb"), "sandbox", "--api-only", "--listen",
+                                 kListen, "--kubeconfig-out", (folder_ / "kubeconfig").string()},
         (folder_ / "log").string());
     if (server_->wait_for_log("the API listens", 30s) < 0ms)
       throw std::runtime_error("the sandbox did not come up:\n" + server_->log_text());

@@ -7,6 +7,7 @@
 #include "bench/witness.hpp"
 #include "kindlb/docker/engine.hpp"
 #include "kindlb/proxy/containers.hpp"
+#include "support/paths.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -89,8 +90,10 @@ class Benchmark {
 
  private:
   std::unique_ptr<Process> start(int warm, bool keep = false) {
-    std::vector<std::string> arguments = {KINDLB_PROGRAM,   "run",
-                                          "--agent",        KINDLB_AGENT,
+    const auto program = test::program("kindlb");
+    const auto agent = test::program("kindlb-agent");
+    std::vector<std::string> arguments = {program,          "run",
+                                          "--agent",        agent,
                                           "--kubeconfig",   stage_->kubeconfig_path(),
                                           "--network",      stage_->network(),
                                           "--warm-proxies", std::to_string(warm),

@@ -8,6 +8,7 @@
 #include "bench/witness.hpp"
 #include "kindlb/docker/engine.hpp"
 #include "kindlb/proxy/containers.hpp"
+#include "support/paths.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -102,7 +103,8 @@ class Benchmark {
  private:
   std::unique_ptr<Process> start(const std::string& per_proxy) {
     auto process = std::make_unique<Process>(
-        std::vector<std::string>{KINDLB_PROGRAM, "run", "--agent", KINDLB_AGENT, "--kubeconfig",
+        std::vector<std::string>{test::program("kindlb"), "run", "--agent",
+                                 test::program("kindlb-agent"), "--kubeconfig",
                                  stage_->kubeconfig_path(), "--network", stage_->network(),
                                  "--services-per-proxy", per_proxy, "--on-exit", "delete"},
         log_);

@@ -3,6 +3,7 @@
 
 #include "kindlb/profile/profile.hpp"
 #include "sandbox/sandbox_program.hpp"
+#include "support/paths.hpp"
 #include "support/servers/kube_server.hpp"
 #include "test.hpp"
 
@@ -111,7 +112,7 @@ class Trial {
   }
 
   void start(const Words& flags) {
-    Words words{KINDLB_PROGRAM, "conformance"};
+    Words words{test::program("kindlb"), "conformance"};
     const std::pair<const char*, std::string> usual[] = {
         {"--kubeconfig", sandbox.config()}, {"--workload-selector", "app=echo"},
         {"--workload-udp-port", "8080"},    {"--parallel", "6"},

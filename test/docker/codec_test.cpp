@@ -1,6 +1,8 @@
 // Codecs against answers recorded from a real engine (20.10), and against hostile ones.
 #include "codec.hpp"
 
+#include "support/paths.hpp"
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +18,7 @@ using nlohmann::json;
 namespace {
 
 std::string fixture(const std::string& name) {
-  std::ifstream file(std::string(KINDLB_SOURCE_DIR "/test/docker/fixtures/") + name);
+  std::ifstream file(test::source_dir() + "/test/docker/fixtures/" + name);
   REQUIRE(file.good());
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -149,7 +151,7 @@ TEST_CASE("images, volumes, version") {
 }
 
 TEST_CASE("events") {
-  std::ifstream lines(KINDLB_SOURCE_DIR "/test/docker/fixtures/events.jsonl");
+  std::ifstream lines(test::source_dir() + "/test/docker/fixtures/events.jsonl");
   std::vector<Event> events;
   for (std::string line; std::getline(lines, line);) {
     auto event = decode_event(line);

@@ -3,6 +3,7 @@
 #include "kindlb/docker/engine.hpp"
 #include "kindlb/docker/stream_demux.hpp"
 #include "kindlb/docker/tar.hpp"
+#include "support/paths.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ using namespace std::chrono_literals;
 namespace {
 
 std::string program_bytes() {
-  std::ifstream file(KINDLB_CONTAINER_PROGRAM, std::ios::binary);
+  std::ifstream file(test::program("docker_container_program"), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -1,6 +1,7 @@
 #include "integration/stage.hpp"
 
 #include "codec.hpp"
+#include "support/paths.hpp"
 
 #include <signal.h>
 
@@ -102,10 +103,12 @@ void Stage::clear_cluster() {
 // ---- kindlb ------------------------------------------------------------------------------------
 
 void Stage::start(const Flags& flags) {
-  Flags command = {KINDLB_PROGRAM, "run",        "--kubeconfig",  (folder_ / "kubeconfig").string(),
-                   "--context",    ns_,          "--network",     network_.name,
-                   "--agent",      KINDLB_AGENT, "--envoy-image", testing::envoy_image(),
-                   "--log-level",  "debug"};
+  const auto program = test::program("kindlb");
+  const auto agent = test::program("kindlb-agent");
+  Flags command = {program,       "run",  "--kubeconfig",  (folder_ / "kubeconfig").string(),
+                   "--context",   ns_,    "--network",     network_.name,
+                   "--agent",     agent,  "--envoy-image", testing::envoy_image(),
+                   "--log-level", "debug"};
   if (!has(flags, "--warm-proxies")) command.insert(command.end(), {"--warm-proxies", "1"});
   command.insert(command.end(), flags.begin(), flags.end());
   kindlb_ =

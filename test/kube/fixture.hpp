@@ -1,6 +1,8 @@
 #pragma once
 // Answers recorded from a real API server, by file name.
 
+#include "support/paths.hpp"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -10,7 +12,7 @@
 namespace kindlb::test {
 
 inline std::string fixture(const std::string& name) {
-  std::ifstream in(std::string(KINDLB_SOURCE_DIR) + "/test/kube/fixtures/" + name);
+  std::ifstream in(test::source_dir() + "/test/kube/fixtures/" + name);
   REQUIRE_MESSAGE(in.good(), "no fixture ", name);
   return {std::istreambuf_iterator<char>(in), {}};
 }

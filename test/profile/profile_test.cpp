@@ -2,6 +2,7 @@
 
 #include "kindlb/core/verdict.hpp"
 #include "support/builders.hpp"
+#include "support/paths.hpp"
 
 #include <doctest/doctest.h>
 
@@ -37,7 +38,7 @@ std::string complaint(const std::string& yaml) {
 }
 
 std::string contents(const std::string& path) {
-  std::ifstream in(std::string(KINDLB_SOURCE_DIR) + "/" + path);
+  std::ifstream in(test::source_dir() + "/" + path);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -180,7 +181,7 @@ TEST_CASE("what is wrong with a profile is told with its place") {
 }
 
 TEST_CASE("names with a slash or .yaml are files") {
-  const auto path = std::string(KINDLB_SOURCE_DIR) + "/src/profile/data/aws.yaml";
+  const auto path = test::source_dir() + "/src/profile/data/aws.yaml";
   CHECK(profile::load_profile(path).value() == profile::find_profile("aws").value());
   CHECK(profile::load_profile("aws").value() == profile::find_profile("aws").value());
   const auto missing = profile::load_profile("./nowhere.yaml");

@@ -6,6 +6,7 @@
 #include "kindlb/proxy/containers.hpp"
 #include "kindlb/proxy/image.hpp"
 #include "support/docker_rig.hpp"
+#include "support/paths.hpp"
 #include "support/traffic/tcp.hpp"
 
 #include <doctest/doctest.h>
@@ -166,8 +167,8 @@ class World {
  private:
   std::string make_image() {
     const auto ensure = [this] {
-      return must(
-          proxy::ensure_proxy_image(rig.engine(), testing::envoy_image(), KINDLB_AGENT, {}, {}));
+      return must(proxy::ensure_proxy_image(rig.engine(), testing::envoy_image(),
+                                            test::program("kindlb-agent"), {}, {}));
     };
     const auto images = must(rig.engine().list_images({proxy::kProxyLabel})).size();
     auto reference = ensure();

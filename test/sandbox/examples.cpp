@@ -1,6 +1,7 @@
 #include "sandbox/examples.hpp"
 
 #include "kindlb/core/conditions.hpp"
+#include "support/paths.hpp"
 #include "support/traffic/ask.hpp"
 
 #include <doctest/doctest.h>
@@ -213,14 +214,14 @@ std::vector<Promise> promises() {
 
 std::vector<std::string> example_names() {
   std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(fs::path(KINDLB_SOURCE_DIR) / "examples"))
+  for (const auto& entry : fs::directory_iterator(fs::path(test::source_dir()) / "examples"))
     if (entry.path().extension() != ".md") out.push_back(entry.path().stem().string());
   std::ranges::sort(out);
   return out;
 }
 
 std::string example_text(const std::string& name, const std::string& chosen_address) {
-  std::ifstream in(fs::path(KINDLB_SOURCE_DIR) / "examples" / (name + ".yaml"));
+  std::ifstream in(fs::path(test::source_dir()) / "examples" / (name + ".yaml"));
   std::string text(std::istreambuf_iterator<char>(in), {});
   REQUIRE_FALSE(text.empty());
   const std::string field = "loadBalancerIP: ";

@@ -3,6 +3,7 @@
 
 #include "integration/stage.hpp"
 #include "sandbox/examples.hpp"
+#include "support/paths.hpp"
 #include "support/servers/child.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +47,7 @@ void put_slices(const it::Stage& stage, const Json& service, int port) {
 TEST_CASE("a real API server keeps what the examples promise") {
   it::Stage stage(it::Families::Both);
   const int port = test::free_port();
-  const test::Child echo({KINDLB_ECHO, std::to_string(port)},
+  const test::Child echo({test::program("kindlb-echo"), std::to_string(port)},
                          std::filesystem::temp_directory_path() / (stage.ns() + ".echo"));
   stage.start({"--services-per-proxy", "0"});
   const auto chosen = stage.unused_address().text();

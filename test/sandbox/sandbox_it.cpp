@@ -1,6 +1,7 @@
 // `kindlb sandbox` as a user runs it: kubectl, a Service, traffic through Envoy, and nothing left.
 
 #include "support/docker_rig.hpp"
+#include "support/paths.hpp"
 #include "support/servers/child.hpp"
 #include "support/servers/kube_server.hpp"
 #include "support/traffic/ask.hpp"
@@ -49,9 +50,10 @@ class Sandbox {
     folder = pattern;
     listen = "127.0.0.1:" + std::to_string(test::free_port());
     program = std::make_unique<test::Child>(
-        std::vector<std::string>{KINDLB_PROGRAM, "sandbox", "--listen", listen, "--kubeconfig-out",
-                                 config(), "--agent", KINDLB_AGENT, "--echo", KINDLB_ECHO,
-                                 "--envoy-image", testing::envoy_image(), "--warm-proxies", "1"},
+        std::vector<std::string>{
+            test::program("kindlb"), "sandbox", "--listen", listen, "--kubeconfig-out", config(),
+            "--agent", test::program("kindlb-agent"), "--echo", test::program("kindlb-echo"),
+            "--envoy-image", testing::envoy_image(), "--warm-proxies", "1"},
         folder / "log");
   }
   ~Sandbox() {
@@ -70,7 +72,7 @@ class Sandbox {
     return read(folder / "output");
   }
   int verb(const std::vector<std::string>& words) const {
-    std::vector<std::string> command{KINDLB_PROGRAM, "sandbox"};
+    std::vector<std::string> command{test::program("kindlb"), "sandbox"};
     command.insert(command.end(), words.begin(), words.end());
     command.insert(command.end(), {"--listen", listen});
     return run(std::move(command));

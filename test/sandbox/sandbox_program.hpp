@@ -3,6 +3,7 @@
 // object, and its folder with it.
 
 #include "support/docker_rig.hpp"
+#include "support/paths.hpp"
 #include "support/servers/child.hpp"
 
 #include <signal.h>
@@ -63,11 +64,13 @@ class SandboxProgram {
   }
 
   void start(const std::string& command, const Words& flags = {}) {
-    Words words = {KINDLB_PROGRAM, command};
-    const std::pair<std::string, std::string> usual[] = {
-        {"--listen", listen()},    {"--kubeconfig-out", config()},
-        {"--agent", KINDLB_AGENT}, {"--envoy-image", testing::envoy_image()},
-        {"--echo", KINDLB_ECHO},   {"--warm-proxies", "1"}};
+    Words words = {test::program("kindlb"), command};
+    const std::pair<std::string, std::string> usual[] = {{"--listen", listen()},
+                                                         {"--kubeconfig-out", config()},
+                                                         {"--agent", test::program("kindlb-agent")},
+                                                         {"--envoy-image", testing::envoy_image()},
+                                                         {"--echo", test::program("kindlb-echo")},
+                                                         {"--warm-proxies", "1"}};
     for (const auto& [flag, value] : usual)
       if (std::ranges::find(flags, flag) == flags.end()) words.insert(words.end(), {flag, value});
     words.insert(words.end(), flags.begin(), flags.end());

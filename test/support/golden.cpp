@@ -1,5 +1,7 @@
 #include "support/golden.hpp"
 
+#include "support/paths.hpp"
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -9,7 +11,7 @@ namespace kindlb::testing {
 namespace {
 
 std::string path_of(const std::string& name) {
-  return std::string(KINDLB_SOURCE_DIR) + "/test/golden/" + name;
+  return test::source_dir() + "/test/golden/" + name;
 }
 
 bool updating() {

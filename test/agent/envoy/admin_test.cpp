@@ -1,6 +1,7 @@
 #include "envoy/admin.hpp"
 
 #include "files.hpp"
+#include "support/paths.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +14,7 @@ using Kind = Judgement::Kind;
 namespace {
 
 std::string fixture(const std::string& name) {
-  const auto text = read_file(KINDLB_SOURCE_DIR "/test/agent/fixtures/" + name, 1 << 20);
+  const auto text = read_file(test::source_dir() + "/test/agent/fixtures/" + name, 1 << 20);
   REQUIRE(text.ok());
   return *text;
 }

@@ -1,6 +1,7 @@
 #include "envoy/envoy_log.hpp"
 
 #include "files.hpp"
+#include "support/paths.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,7 +19,7 @@ proxy::Unit unit_b() {
 
 /// Line `number` of the recorded log, from 1, with its newline.
 std::string recorded_line(int number) {
-  const auto text = read_file(KINDLB_SOURCE_DIR "/test/agent/fixtures/envoy.log", 1 << 20);
+  const auto text = read_file(test::source_dir() + "/test/agent/fixtures/envoy.log", 1 << 20);
   REQUIRE(text.ok());
   std::size_t begin = 0;
   for (int i = 1; i < number; ++i) begin = text->find('\n', begin) + 1;
