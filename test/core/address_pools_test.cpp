@@ -13,6 +13,7 @@ using namespace kindlb::core;
 using kindlb::test::cidr;
 using kindlb::test::ip;
 using kindlb::test::range;
+using kindlb::test::text_of;
 
 namespace {
 
@@ -22,10 +23,6 @@ AddressSpace space(const std::string& subnet, const std::vector<std::string>& po
   for (const auto& pool : pools) out.pools.push_back(range(pool));
   for (const auto& address : taken) out.taken.insert(ip(address));
   return out;
-}
-
-std::string text_of(const std::optional<IpAddress>& address) {
-  return address ? address->text() : "none";
 }
 
 }  // namespace

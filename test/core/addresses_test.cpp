@@ -13,17 +13,14 @@ using namespace kindlb::core;
 using kindlb::test::a_service;
 using kindlb::test::cidr;
 using kindlb::test::ip;
+using kindlb::test::text_of;
 
 namespace {
 
-AddressSpace space(const std::string& subnet, const std::vector<std::string>& taken = {}) {
+AddressSpace subnet_space(const std::string& subnet, const std::vector<std::string>& taken = {}) {
   AddressSpace out{cidr(subnet), {}};
   for (const auto& address : taken) out.taken.insert(ip(address));
   return out;
-}
-
-std::string text_of(const std::optional<IpAddress>& address) {
-  return address ? address->text() : "none";
 }
 
 }  // namespace
@@ -44,7 +41,7 @@ TEST_CASE("which addresses a Service may hold") {
       {"outside", "172.18.1.9", false},
       {"another family", "fc00::9", false},
   };
-  const auto net = space("172.18.0.0/24", {"172.18.0.1", "172.18.0.2"});
+  const auto net = subnet_space("172.18.0.0/24", {"172.18.0.1", "172.18.0.2"});
   for (const auto& c : cases) {
     SUBCASE(c.name) {
       CHECK(is_usable(ip(c.address), net) == c.want);
@@ -59,17 +56,17 @@ TEST_CASE("the highest free address") {
     const char* want;
   };
   const Case cases[] = {
-      {"an empty network", space("172.18.0.0/16"), "172.18.255.254"},
-      {"the top is held", space("172.18.0.0/16", {"172.18.255.254", "172.18.255.253"}),
+      {"an empty network", subnet_space("172.18.0.0/16"), "172.18.255.254"},
+      {"the top is held", subnet_space("172.18.0.0/16", {"172.18.255.254", "172.18.255.253"}),
        "172.18.255.252"},
-      {"a hole is filled", space("10.0.0.0/29", {"10.0.0.6", "10.0.0.4"}), "10.0.0.5"},
-      {"a subnet written with host bits", space("172.18.3.4/24"), "172.18.3.254"},
-      {"crossing a byte", space("10.0.0.0/23", {"10.0.1.254", "10.0.1.253"}), "10.0.1.252"},
-      {"IPv6", space("fc00:f853:ccd:e793::/64"), "fc00:f853:ccd:e793:ffff:ffff:ffff:fffe"},
-      {"all held", space("10.0.0.0/30", {"10.0.0.1", "10.0.0.2"}), "none"},
-      {"no room between first and last", space("10.0.0.0/31"), "none"},
-      {"a single address", space("10.0.0.0/32"), "none"},
-      {"the lowest possible subnet", space("0.0.0.0/31"), "none"},
+      {"a hole is filled", subnet_space("10.0.0.0/29", {"10.0.0.6", "10.0.0.4"}), "10.0.0.5"},
+      {"a subnet written with host bits", subnet_space("172.18.3.4/24"), "172.18.3.254"},
+      {"crossing a byte", subnet_space("10.0.0.0/23", {"10.0.1.254", "10.0.1.253"}), "10.0.1.252"},
+      {"IPv6", subnet_space("fc00:f853:ccd:e793::/64"), "fc00:f853:ccd:e793:ffff:ffff:ffff:fffe"},
+      {"all held", subnet_space("10.0.0.0/30", {"10.0.0.1", "10.0.0.2"}), "none"},
+      {"no room between first and last", subnet_space("10.0.0.0/31"), "none"},
+      {"a single address", subnet_space("10.0.0.0/32"), "none"},
+      {"the lowest possible subnet", subnet_space("0.0.0.0/31"), "none"},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
@@ -93,7 +90,7 @@ TEST_CASE("a usable preference is kept before anything is allocated") {
       {"past another family", {ip("fc00::9"), ip("172.18.0.100")}, "172.18.0.100"},
       {"only unusable ones", {ip("172.18.0.1"), ip("172.18.0.0")}, "172.18.0.254"},
   };
-  const auto net = space("172.18.0.0/24", {"172.18.0.1"});
+  const auto net = subnet_space("172.18.0.0/24", {"172.18.0.1"});
   for (const auto& c : cases) {
     SUBCASE(c.name) {
       CHECK(text_of(choose_address(net, c.preferred)) == c.want);
@@ -102,9 +99,9 @@ TEST_CASE("a usable preference is kept before anything is allocated") {
 }
 
 TEST_CASE("a full network still gives what is preferred and free") {
-  const auto full = space("10.0.0.0/30", {"10.0.0.1", "10.0.0.2"});
+  const auto full = subnet_space("10.0.0.0/30", {"10.0.0.1", "10.0.0.2"});
   CHECK_FALSE(choose_address(full, {ip("10.0.0.1")}).has_value());
-  const auto almost = space("10.0.0.0/30", {"10.0.0.1"});
+  const auto almost = subnet_space("10.0.0.0/30", {"10.0.0.1"});
   CHECK(text_of(choose_address(almost, {ip("10.0.0.2")})) == "10.0.0.2");
 }
 

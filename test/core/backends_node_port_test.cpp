@@ -2,6 +2,7 @@
 // between the two ways.
 #include "kindlb/core/backends.hpp"
 #include "support/builders.hpp"
+#include "support/mentions.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>
@@ -15,13 +16,14 @@ using kindlb::test::a_service;
 using kindlb::test::a_slice;
 using kindlb::test::cidr;
 using kindlb::test::ip;
+using kindlb::test::kTcp80;
+using kindlb::test::mentions;
 using kindlb::test::SliceBuilder;
 using kindlb::test::target;
 
 namespace {
 
 constexpr const char* kLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
-constexpr std::pair<Protocol, std::uint16_t> kTcp80{Protocol::Tcp, 80};
 
 struct Place {
   Service service = a_service().with_port(80);
@@ -62,10 +64,6 @@ std::vector<Ineligible> ineligible() {
   return {{"not ready", [](Node& node) { node.ready = false; }},
           {"being deleted", [](Node& node) { node.deleting = true; }},
           {"excluded", [](Node& node) { node.excluded = true; }}};
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

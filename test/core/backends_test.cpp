@@ -16,19 +16,15 @@ using kindlb::test::a_service;
 using kindlb::test::a_slice;
 using kindlb::test::cidr;
 using kindlb::test::ip;
+using kindlb::test::kTcp80;
 using kindlb::test::SliceBuilder;
 using kindlb::test::target;
+using kindlb::test::web;
 
 namespace {
 
-constexpr std::pair<Protocol, std::uint16_t> kTcp80{Protocol::Tcp, 80};
-
 Nodes two_nodes() {
   return {{"a", a_node("a", "172.18.0.2")}, {"b", a_node("b", "172.18.0.3")}};
-}
-
-Service web() {
-  return a_service().with_port(80);
 }
 
 SliceBuilder web_slice() {
@@ -157,7 +153,7 @@ TEST_CASE("ports are matched by name and protocol, not by number") {
 }
 
 TEST_CASE("the single port of a Service may have no name") {
-  auto service = web();
+  Service service = web();
   service.spec.ports[0].name = "";
   const auto path = direct({a_slice().with_port("", 8080).ready("10.244.0.5", "a")}, service);
   CHECK(path.targets.at(kTcp80) == std::vector{target("10.244.0.5", 8080)});

@@ -4,6 +4,7 @@
 
 #include "kindlb/core/conditions.hpp"
 #include "support/builders.hpp"
+#include "support/mentions.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>
@@ -66,10 +67,6 @@ inline core::Condition provisioning_of(const core::StatusApply& write) {
 /// "True/Serving"
 inline std::string brief(const core::Condition& condition) {
   return shown(condition.status) + "/" + condition.reason;
-}
-
-inline bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 inline std::vector<core::Reason> one_degradation() {

@@ -122,10 +122,10 @@ TEST_CASE("the finalizer is found among others") {
 
 namespace {
 
-using Edit = std::function<void(Service&)>;
+using ServiceEdit = std::function<void(Service&)>;
 struct EditCase {
   const char* name;
-  Edit edit;
+  ServiceEdit edit;
 };
 
 Service a_full_service() {

@@ -6,10 +6,6 @@ using namespace kindlb::test;
 
 namespace {
 
-ServiceBuilder web() {
-  return a_service().with_port(80);
-}
-
 std::string brief(const Forecast& forecast, const char* type) {
   REQUIRE(forecast.status.has_value());
   const auto* found = find_condition(forecast.status->conditions, type);

@@ -1,5 +1,6 @@
 // docs/contract.md §3 and §4 beyond the single row: required features in their two places, several
 // findings at once, and what becomes of each port and family.
+#include "core/verdict_support.hpp"
 #include "kindlb/core/verdict.hpp"
 #include "support/builders.hpp"
 #include "support/printing.hpp"
@@ -12,24 +13,14 @@
 
 using namespace kindlb::core;
 using kindlb::test::a_service;
+using kindlb::test::judged;
+using kindlb::test::kRequiredAnnotation;
+using kindlb::test::mentions;
 using kindlb::test::modest;
 using kindlb::test::ServiceBuilder;
+using kindlb::test::web;
 
 namespace {
-
-constexpr const char* kRequiredAnnotation = "kindlb.dev/required-load-balancer-features";
-
-Verdict judged(const Service& service, const Policy& policy = {.capabilities = modest()}) {
-  return judge(service, policy, {.families = {IpFamily::V4, IpFamily::V6}});
-}
-
-ServiceBuilder web() {
-  return a_service().with_port(80);
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 bool is_dns_label(const std::string& text) {
   const auto allowed = [](unsigned char c) {
@@ -186,7 +177,8 @@ TEST_CASE("the way out names who takes the feature away") {
   const auto by_profile = summary_message(judged(web().with_affinity()).reasons);
   CHECK(mentions(by_profile, "another --profile"));
   const auto by_wish = summary_message(
-      judged(web().with_affinity().annotated("kindlb.dev/fault-unsupported", "SessionAffinity"), {})
+      judged(web().with_affinity().annotated("kindlb.dev/fault-unsupported", "SessionAffinity"),
+             Policy{})
           .reasons);
   CHECK(mentions(by_wish, "remove the annotation kindlb.dev/fault-unsupported"));
   const auto six = web().with_families({IpFamily::V6}).build();

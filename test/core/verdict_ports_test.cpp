@@ -1,5 +1,6 @@
 // Which ports are opened together: protocols, mixed protocols (KEP-1435's survey), one port only,
 // and one family only.
+#include "core/verdict_support.hpp"
 #include "kindlb/core/verdict.hpp"
 #include "support/builders.hpp"
 #include "support/printing.hpp"
@@ -11,15 +12,13 @@
 
 using namespace kindlb::core;
 using kindlb::test::a_service;
+using kindlb::test::judged;
+using kindlb::test::mentions;
 using kindlb::test::ServiceBuilder;
 
 namespace {
 
 constexpr const char* kMixing = "example.com/mixed";
-
-Verdict judged(const Service& service, const Capabilities& can) {
-  return judge(service, {.capabilities = can}, {.families = {IpFamily::V4, IpFamily::V6}});
-}
 
 /// "TCP/80 TCP/443": the open ones.
 std::string open_of(const Verdict& verdict) {
@@ -28,10 +27,6 @@ std::string open_of(const Verdict& verdict) {
     out += (out.empty() ? "" : " ") + std::string(name_of(port.protocol)) + "/" +
            std::to_string(port.port);
   return out;
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 ServiceBuilder dns() {

@@ -1,6 +1,7 @@
 // docs/contract.md §3, row by row: each wish with and without the capability, required and strict.
 #include "kindlb/core/verdict.hpp"
 
+#include "core/verdict_support.hpp"
 #include "support/builders.hpp"
 #include "support/printing.hpp"
 
@@ -12,13 +13,16 @@
 
 using namespace kindlb::core;
 using kindlb::test::a_service;
+using kindlb::test::dual_stack;
+using kindlb::test::judged;
+using kindlb::test::kRangesAnnotation;
+using kindlb::test::kRequiredAnnotation;
+using kindlb::test::mentions;
 using kindlb::test::modest;
 using kindlb::test::ServiceBuilder;
+using kindlb::test::web;
 
 namespace {
-
-constexpr const char* kRequiredAnnotation = "kindlb.dev/required-load-balancer-features";
-constexpr const char* kRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
 Capabilities everything() {
   Capabilities out;
@@ -28,30 +32,14 @@ Capabilities everything() {
   return out;
 }
 
-Surroundings dual_stack() {
-  return {.families = {IpFamily::V4, IpFamily::V6}};
-}
-
-Verdict judged(const Service& service, const Capabilities& can = modest(), bool strict = false) {
-  return judge(service, {.strict = strict, .capabilities = can}, dual_stack());
-}
-
-ServiceBuilder web() {
-  return a_service().with_port(80);
-}
-
 std::vector<std::string> reasons_of(const Verdict& verdict) {
   std::vector<std::string> out;
   for (const auto& reason : verdict.reasons) out.push_back(reason.reason);
   return out;
 }
 
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// One row of §3 whose default is to degrade.
-struct Row {
+struct DegradableRow {
   const char* name;
   ServiceBuilder asks;
   const char* feature;  ///< the name a Service may require
@@ -59,7 +47,7 @@ struct Row {
   const char* field;  ///< named in the message
 };
 
-std::vector<Row> degradable_rows() {
+std::vector<DegradableRow> degradable_rows() {
   return {
       {"two families, one unsupported", web().with_families({IpFamily::V4, IpFamily::V6}),
        "IPFamilies", "IPFamiliesNotSupported", "spec.ipFamilies"},
@@ -81,7 +69,7 @@ std::vector<Row> degradable_rows() {
   };
 }
 
-bool is_local(const Row& row) {
+bool is_local(const DegradableRow& row) {
   return std::string(row.feature) == "ExternalTrafficPolicy";
 }
 

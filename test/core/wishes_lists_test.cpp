@@ -1,4 +1,5 @@
 // Source ranges and chosen addresses: the places a Service may write them, and how they are read.
+#include "core/verdict_support.hpp"
 #include "kindlb/core/wishes.hpp"
 #include "support/builders.hpp"
 #include "support/printing.hpp"
@@ -13,11 +14,11 @@ using namespace kindlb::core;
 using kindlb::test::a_service;
 using kindlb::test::cidr;
 using kindlb::test::ip;
+using kindlb::test::kRangesAnnotation;
 using kindlb::test::ServiceBuilder;
 
 namespace {
 
-constexpr const char* kRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
 constexpr const char* kAddressesAnnotation = "kindlb.dev/load-balancer-ips";
 
 struct RangesCase {

@@ -2,6 +2,7 @@
 #include "kindlb/core/wishes.hpp"
 
 #include "support/builders.hpp"
+#include "support/mentions.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>
@@ -15,16 +16,13 @@
 using namespace kindlb::core;
 using namespace std::chrono_literals;
 using kindlb::test::a_service;
+using kindlb::test::mentions;
 using kindlb::test::ServiceBuilder;
 
 namespace {
 
 Wishes wishes_with(const std::string& annotation, const std::string& value) {
   return wishes_of(a_service().with_port(80).annotated(annotation, value));
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -40,6 +40,12 @@ inline core::AddressRange range(const std::string& text) {
   return core::AddressRange::parse(text).value();
 }
 
+inline std::string text_of(const std::optional<core::IpAddress>& address) {
+  return address ? address->text() : "none";
+}
+
+inline constexpr std::pair<core::Protocol, std::uint16_t> kTcp80{core::Protocol::Tcp, 80};
+
 inline core::Target target(const std::string& address, std::uint16_t port) {
   return {ip(address), port};
 }
@@ -149,6 +155,11 @@ class ServiceBuilder {
 
 inline ServiceBuilder a_service() {
   return {};
+}
+
+/// The simplest one that is served.
+inline ServiceBuilder web() {
+  return a_service().with_port(80);
 }
 
 class SliceBuilder {

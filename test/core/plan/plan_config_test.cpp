@@ -9,10 +9,6 @@ using namespace kindlb::test;
 
 namespace {
 
-ServiceBuilder web() {
-  return a_service().with_port(80);
-}
-
 /// What would be asked of a proxy for this Service.
 ProxyConfig config_of(const Service& service, Policy policy = {}) {
   Life life(service);

@@ -10,7 +10,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr const char* kDelay = "kindlb.dev/fault-provisioning-delay";
-constexpr const char* kInterrupt = "kindlb.dev/fault-interrupt-on-update";
 
 /// Served, then told to take its time for one more port; the write for it was accepted at `now`-1.
 Life delayed_update(bool interrupting = false) {

@@ -9,7 +9,6 @@ using namespace kindlb::test;
 namespace {
 
 constexpr const char* kInfrastructure = "kindlb.dev/fault-infrastructure";
-constexpr const char* kInterrupt = "kindlb.dev/fault-interrupt-on-update";
 constexpr const char* kUnsupported = "kindlb.dev/fault-unsupported";
 
 std::vector<EventNote> events_with(const Plan& plan, const std::string& reason) {

@@ -4,6 +4,7 @@
 
 #include "kindlb/core/plan.hpp"
 #include "support/builders.hpp"
+#include "support/mentions.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>
@@ -14,9 +15,7 @@
 
 namespace kindlb::test {
 
-inline bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+inline constexpr const char* kInterrupt = "kindlb.dev/fault-interrupt-on-update";
 
 class Life : public World {
  public:

@@ -4,13 +4,7 @@
 using namespace kindlb::core;
 using namespace kindlb::test;
 
-namespace {
-
-ServiceBuilder web() {
-  return a_service().with_port(80);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("what people may not have meant is noted in Serving's message") {
   struct Case {

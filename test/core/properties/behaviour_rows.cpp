@@ -8,10 +8,6 @@ using namespace core;
 
 namespace {
 
-ServiceBuilder web() {
-  return a_service().with_port(80);
-}
-
 void step(Life& life) {
   life.step();
 }

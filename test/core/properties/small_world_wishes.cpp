@@ -17,8 +17,8 @@ constexpr std::array kFeatures = {"IPFamilies",
                                   "ExternalTrafficPolicy",
                                   "LoadBalancerSourceRanges",
                                   "Teleport"};
-constexpr std::array kWanted = {"",           "",         "172.18.0.9", "172.18.0.10",
-                                "172.18.0.1", "10.0.0.1", "fc00:1::9"};
+constexpr std::array kWantedAddresses = {"",           "",         "172.18.0.9", "172.18.0.10",
+                                         "172.18.0.1", "10.0.0.1", "fc00:1::9"};
 constexpr std::array kRanges = {"10.0.0.0/8", "192.168.0.0/16", "fc00::/7", "office"};
 
 template <typename Items>
@@ -126,7 +126,7 @@ void SmallWorld::edit_wish(Service& service) {
       return;
     case 3:
     case 4:
-      spec.load_balancer_ip = one_of(dice_, kWanted);
+      spec.load_balancer_ip = one_of(dice_, kWantedAddresses);
       return;
     case 5:
       spec.ip_families = families[dice_.below(5)];

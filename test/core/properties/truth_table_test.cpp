@@ -13,12 +13,12 @@ using namespace kindlb::test;
 
 namespace {
 
-constexpr std::array<const char*, 6> kFeatures = {"IPFamilies",
-                                                  "Ports",
-                                                  "SessionAffinity",
-                                                  "LoadBalancerIP",
-                                                  "ExternalTrafficPolicy",
-                                                  "LoadBalancerSourceRanges"};
+constexpr std::array<const char*, 6> kKnownFeatures = {"IPFamilies",
+                                                       "Ports",
+                                                       "SessionAffinity",
+                                                       "LoadBalancerIP",
+                                                       "ExternalTrafficPolicy",
+                                                       "LoadBalancerSourceRanges"};
 
 /// The dimensions, and how many values each has.
 enum Dimension : std::size_t {
@@ -76,9 +76,9 @@ Service asked_by(const Draw& draw) {
     out.with_ip(std::array{"172.18.7.7", kTaken, "10.0.0.1", "fc00:1::7"}.at(draw[Address] - 1));
   if (draw[Traffic] == 1) out.local();
   const auto required = draw[Required];
-  if (required >= 1 && required <= 6) out.requiring(kFeatures.at(required - 1));
+  if (required >= 1 && required <= 6) out.requiring(kKnownFeatures.at(required - 1));
   if (required == 7)
-    for (const auto* feature : kFeatures) out.requiring(feature);
+    for (const auto* feature : kKnownFeatures) out.requiring(feature);
   if (required == kUnknownRequired) out.requiring("Teleport");
   return out;
 }
@@ -162,7 +162,7 @@ bool is_refused(const Draw& draw, const Expected& expected) {
   if (expected.fatal || draw[Required] == kUnknownRequired) return true;
   return std::any_of(expected.missing.begin(), expected.missing.end(), [&](const auto& feature) {
     const bool required = draw[Required] == 7 || (draw[Required] >= 1 && draw[Required] <= 6 &&
-                                                  feature == kFeatures.at(draw[Required] - 1));
+                                                  feature == kKnownFeatures.at(draw[Required] - 1));
     return required || (draw[Strict] == 1 && feature != "ExternalTrafficPolicy");
   });
 }
