@@ -29,7 +29,7 @@ struct Scratch {
   Scratch& operator=(const Scratch&) = delete;
 };
 
-proxy::Unit a_unit(const std::string& name) {
+proxy::Unit a_stored_unit(const std::string& name) {
   proxy::Unit out;
   out.unit = name;
   out.owner = "kind/default/web";
@@ -56,12 +56,12 @@ TEST_CASE("stored units come back as they were") {
   const Scratch scratch;
   const UnitStore store(scratch.path / "units");
   for (const char* name : {"uid-1", "../../etc/passwd", "UID-1"})
-    REQUIRE(store.save(a_unit(name)).ok());
+    REQUIRE(store.save(a_stored_unit(name)).ok());
   std::vector<std::string> problems;
   auto units = store.load(problems);
   CHECK(problems.empty());
   REQUIRE(units.size() == 3);
-  CHECK(std::count(units.begin(), units.end(), a_unit("../../etc/passwd")) == 1);
+  CHECK(std::count(units.begin(), units.end(), a_stored_unit("../../etc/passwd")) == 1);
   CHECK(mode_of(scratch.path / "units" / UnitStore::file_name("uid-1")) == 0600);
 
   store.remove("uid-1");
@@ -80,8 +80,8 @@ TEST_CASE("a unit's file has a harmless name of its own") {
 TEST_CASE("damaged files are reported and skipped") {
   const Scratch scratch;
   const UnitStore store(scratch.path);
-  REQUIRE(store.save(a_unit("good")).ok());
-  const auto line = proxy::encode(proxy::Apply{.id = 0, .unit = a_unit("good")});
+  REQUIRE(store.save(a_stored_unit("good")).ok());
+  const auto line = proxy::encode(proxy::Apply{.id = 0, .unit = a_stored_unit("good")});
   const auto put = [&](const char* name, std::string_view text) {
     REQUIRE(replace_file(scratch.path / name, text, 0600).ok());
   };

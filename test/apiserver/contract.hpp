@@ -21,6 +21,11 @@ struct Scenario {
   std::vector<Step> steps;
 };
 
+/// The first step of a scenario.
+inline Step make_namespace(const std::string& ns) {
+  return {"POST", "/api/v1/namespaces", "json", R"({"metadata":{"name":")" + ns + R"("}})"};
+}
+
 /// All of them; each works in a namespace of its own name, made by its first step. Node ports are
 /// chosen from 30000 to 30085 and cluster IPs from 10.96.0.2 to 10.96.0.255: no others are sure to
 /// be free.

@@ -10,10 +10,6 @@ std::string in(const std::string& ns) {
   return "/api/v1/namespaces/" + ns + "/services";
 }
 
-Step make_namespace(const std::string& ns) {
-  return {"POST", "/api/v1/namespaces", "json", R"({"metadata":{"name":")" + ns + R"("}})"};
-}
-
 std::string named(const std::string& name, const std::string& spec) {
   return R"({"apiVersion":"v1","kind":"Service","metadata":{"name":")" + name + R"("},"spec":)" +
          spec + "}";

@@ -7,10 +7,6 @@ std::string services_in(const std::string& ns) {
   return "/api/v1/namespaces/" + ns + "/services";
 }
 
-Step make_namespace(const std::string& ns) {
-  return {"POST", "/api/v1/namespaces", "json", R"({"metadata":{"name":")" + ns + R"("}})"};
-}
-
 std::string service(const std::string& spec, const std::string& meta = "") {
   return R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"web")" + meta + R"(},"spec":)" +
          spec + "}";

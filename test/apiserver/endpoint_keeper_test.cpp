@@ -5,8 +5,9 @@
 using namespace kindlb::apiserver;
 
 namespace {
-struct Rig {
-  Rig() : api({.gates = {}, .service_ranges = {*kindlb::core::Cidr::parse("10.96.0.0/16")}}) {}
+struct KeeperRig {
+  KeeperRig()
+      : api({.gates = {}, .service_ranges = {*kindlb::core::Cidr::parse("10.96.0.0/16")}}) {}
 
   void service(const std::string& name, const char* selector) {
     auto json = Json::parse(R"({"metadata":{},"spec":{"ports":[{"port":80,"targetPort":8080}]}})");
@@ -39,7 +40,7 @@ struct Rig {
 }  // namespace
 
 TEST_CASE("slices follow Services and pods") {
-  Rig rig;
+  KeeperRig rig;
   rig.service("web", R"({"app":"echo"})");
   rig.service("other", R"({"app":"db"})");
   rig.keeper.settle();
@@ -59,7 +60,7 @@ TEST_CASE("slices follow Services and pods") {
 }
 
 TEST_CASE("what did not change is not written again") {
-  Rig rig;
+  KeeperRig rig;
   rig.service("web", R"({"app":"echo"})");
   rig.pod("a", "10.1.0.1");
   rig.keeper.settle();
@@ -69,7 +70,7 @@ TEST_CASE("what did not change is not written again") {
 }
 
 TEST_CASE("slices of others are left alone, and those left behind by a Service go") {
-  Rig rig;
+  KeeperRig rig;
   rig.service("web", R"({"app":"echo"})");
   rig.keeper.settle();
   auto foreign = rig.api.store().get(endpoint_slices(), {"default", "web-ipv4"})->value;

@@ -11,7 +11,7 @@ using namespace kindlb;
 using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 
-app::Options parsed(Words words) {
+app::Options chosen(Words words) {
   words.insert(words.begin(), "conformance");
   const auto result = app::parse(words);
   REQUIRE_MESSAGE(result.options, result.text);
@@ -20,7 +20,7 @@ app::Options parsed(Words words) {
 }  // namespace
 
 TEST_CASE("conformance waits as long as the KEP says") {
-  const auto options = parsed({});
+  const auto options = chosen({});
   CHECK(options.command == app::Command::Conformance);
   const auto& settings = options.conformance.settings;
   CHECK(settings.limits.conditions == 30s);
@@ -32,7 +32,7 @@ TEST_CASE("conformance waits as long as the KEP says") {
 }
 
 TEST_CASE("conformance's flags land where they belong") {
-  const auto options = parsed({"--kubeconfig",
+  const auto options = chosen({"--kubeconfig",
                                "k",
                                "--context",
                                "c",
@@ -80,7 +80,7 @@ TEST_CASE("conformance's flags land where they belong") {
 }
 
 TEST_CASE("conformance may use pods that are there") {
-  const auto workload = parsed({"--workload-selector", "app=echo", "--workload-namespace", "n",
+  const auto workload = chosen({"--workload-selector", "app=echo", "--workload-namespace", "n",
                                 "--workload-port", "1", "--workload-udp-port", "2"})
                             .conformance.settings.workload;
   CHECK(workload.selector == "app=echo");

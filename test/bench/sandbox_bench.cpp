@@ -3,6 +3,7 @@
 
 #include "bench/process.hpp"
 #include "bench/run.hpp"
+#include "bench/stage.hpp"
 #include "kindlb/http/client.hpp"
 #include "support/paths.hpp"
 
@@ -29,7 +30,6 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-constexpr const char* kServices = "/api/v1/namespaces/default/services";
 constexpr std::string_view kStamp = "\"kindlb.dev/bench\":\"";
 constexpr int kWriters = 4;
 

@@ -24,7 +24,6 @@ namespace kindlb::bench {
 
 namespace {
 
-constexpr const char* kServices = "/api/v1/namespaces/default/services";
 constexpr const char* kSlices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
 sockaddr_in address_of(const std::string& ip, int port) {

@@ -10,6 +10,9 @@
 
 namespace kindlb::bench {
 
+/// Where the Services of a benchmark are.
+inline constexpr const char* kServices = "/api/v1/namespaces/default/services";
+
 struct StageOptions {
   std::string kubeconfig;  ///< empty: a private API server
   std::string network = "kind";

@@ -10,10 +10,6 @@ using namespace kindlb;
 using namespace kindlb::conformance;
 using namespace std::chrono_literals;
 
-namespace {
-const Limits kLimits{.conditions = 30s, .provisioning = 600s};
-}
-
 TEST_CASE("a change is over when both conditions have told of it") {
   struct Case {
     const char* name;

@@ -12,7 +12,6 @@ using namespace kindlb::conformance;
 using namespace std::chrono_literals;
 
 namespace {
-const Limits kLimits{.conditions = 30s, .provisioning = 600s};
 const Ask kRequired{};
 const Ask kOptional{.optional = true};
 const Ask kUnstated{.optional = true, .features = {"SessionAffinity"}};

@@ -23,7 +23,7 @@ std::string text_in(const std::filesystem::path& path) {
   return out.str();
 }
 
-conformance::Report a_report() {
+conformance::Report short_report() {
   conformance::Report report;
   report.results = {{.name = "tcp", .title = "TCP works", .outcome = {}, .notes = {}}};
   return report;
@@ -46,7 +46,7 @@ TEST_CASE("results are in the files early, and again only if there is more to sa
   REQUIRE(files.check().ok());
   CHECK_FALSE(std::filesystem::exists(rig.options.json_file));  // it would look like results
 
-  auto report = a_report();
+  auto report = short_report();
   files.write_early(report);
   CHECK(text_in(rig.options.json_file) == to_json(report));
   CHECK(text_in(rig.options.junit_file) == to_junit(report));
@@ -79,13 +79,13 @@ TEST_CASE("what is no file gets the results once") {
   const int reader = open(rig.options.json_file.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   std::array<char, 4096> buffer{};
   CHECK(files.check().ok());
-  files.write_early(a_report());
+  files.write_early(short_report());
   CHECK(read(reader, buffer.data(), buffer.size()) == -1);  // nothing is there
-  CHECK(files.write(a_report()).empty());
+  CHECK(files.write(short_report()).empty());
   const auto size = read(reader, buffer.data(), buffer.size());
   close(reader);
   REQUIRE(size > 0);
-  CHECK(std::string(buffer.data(), static_cast<std::size_t>(size)) == to_json(a_report()));
+  CHECK(std::string(buffer.data(), static_cast<std::size_t>(size)) == to_json(short_report()));
 }
 
 TEST_CASE("a folder is no file") {
@@ -101,5 +101,5 @@ TEST_CASE("every file that cannot be written is told") {
   conformance::ResultFiles files(rig.options.junit_file, rig.options.json_file);
   REQUIRE_FALSE(files.check().ok());
   CHECK(files.check().error().operation.find("report.xml") != std::string::npos);
-  CHECK(files.write(a_report()).size() == 2);
+  CHECK(files.write(short_report()).size() == 2);
 }

@@ -3,6 +3,7 @@
 
 #include "kindlb/conformance/judge.hpp"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,10 @@ inline core::Condition provisioning(core::ConditionStatus status, std::string re
                                     int second = 0) {
   return condition(core::kProvisioningCondition, status, std::move(reason), second);
 }
+
+/// The defaults of `kindlb conformance`.
+inline const Limits kLimits{.conditions = std::chrono::seconds(30),
+                            .provisioning = std::chrono::seconds(600)};
 
 inline constexpr auto kTrue = core::ConditionStatus::True;
 inline constexpr auto kFalse = core::ConditionStatus::False;

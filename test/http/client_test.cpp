@@ -1,6 +1,7 @@
 // Real libcurl against a scripted server: what a call promises, on TCP and on a unix socket.
 #include "kindlb/http/client.hpp"
 
+#include "http/client_of.hpp"
 #include "support/servers/http_server.hpp"
 
 #include <doctest/doctest.h>
@@ -12,17 +13,12 @@
 using namespace kindlb;
 using namespace std::chrono_literals;
 using core::ErrorKind;
+using test::client_of;
 using test::Exchange;
 using test::HttpServer;
 using Clock = std::chrono::steady_clock;
 
 namespace {
-
-std::unique_ptr<http::Client> client_of(const HttpServer& server) {
-  auto client = http::make_client({.url = server.url()});
-  REQUIRE(client.ok());
-  return *std::move(client);
-}
 
 std::string body_of(const core::Result<http::Response>& response) {
   return response ? response->body : response.error().text();

@@ -1,4 +1,5 @@
 // Streaming calls: chunks as they come, the end from either side, silence, and a stop from outside.
+#include "http/client_of.hpp"
 #include "kindlb/http/client.hpp"
 #include "support/servers/http_server.hpp"
 
@@ -10,17 +11,12 @@
 using namespace kindlb;
 using namespace std::chrono_literals;
 using core::ErrorKind;
+using test::client_of;
 using test::Exchange;
 using test::HttpServer;
 using Clock = std::chrono::steady_clock;
 
 namespace {
-
-std::unique_ptr<http::Client> client_of(const HttpServer& server) {
-  auto client = http::make_client({.url = server.url()});
-  REQUIRE(client.ok());
-  return *std::move(client);
-}
 
 std::chrono::milliseconds since(Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);

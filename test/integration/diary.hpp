@@ -62,6 +62,9 @@ std::string told(const core::Service& service);
 /// told() of each, without repetitions in a row.
 std::vector<std::string> told(const std::vector<core::Service>& pages);
 
+/// told() of a Service that is served as it was asked for.
+inline constexpr const char* kServing = "Serving=True/Serving Provisioning=False/Complete";
+
 bool is_serving(const core::Service& service);  ///< Serving=True and Provisioning=False
 
 }  // namespace kindlb::it

@@ -11,10 +11,9 @@
 namespace {
 
 using namespace kindlb;
+using it::kServing;
 using it::Served;
 using it::told;
-
-constexpr const char* kServing = "Serving=True/Serving Provisioning=False/Complete";
 
 std::string annotation(const std::string& name, const std::string& value) {
   return fmt::format(R"({{"metadata":{{"annotations":{{"{}":{}}}}}}})", name, value);

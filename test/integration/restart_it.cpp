@@ -14,6 +14,7 @@
 namespace {
 
 using namespace kindlb;
+using it::kServing;
 using it::Stage;
 using it::told;
 using testing::http_get;
@@ -22,7 +23,6 @@ using testing::OneAnswer;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr const char* kServing = "Serving=True/Serving Provisioning=False/Complete";
 constexpr const char* kHealing = "Serving=False/Infrastructure Provisioning=True/Provisioning";
 const std::vector<std::string> kHealed = {kHealing, kServing};
 

@@ -11,13 +11,13 @@
 namespace {
 
 using namespace kindlb;
+using it::kServing;
 using it::Stage;
 using it::told;
 using testing::http_get;
 using testing::OneAnswer;
 
 constexpr const char* kWorking = "Serving=False/Provisioning Provisioning=True/Provisioning";
-constexpr const char* kServing = "Serving=True/Serving Provisioning=False/Complete";
 constexpr const char* kUpdating = "Serving=True/Serving Provisioning=True/Provisioning";
 
 core::Timestamp time_of(const core::Service& service, const char* type) {

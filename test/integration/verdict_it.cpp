@@ -12,12 +12,12 @@
 namespace {
 
 using namespace kindlb;
+using it::kServing;
 using it::Stage;
 using it::told;
 using testing::http_get;
 using testing::OneAnswer;
 
-constexpr const char* kServing = "Serving=True/Serving Provisioning=False/Complete";
 constexpr const char* kRefused = "Serving=False/Unsupported Provisioning=False/Complete";
 constexpr const char* kGivenUp = "Serving=False/Infrastructure Provisioning=False/Complete";
 

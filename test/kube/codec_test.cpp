@@ -15,7 +15,7 @@ using kube::parse_json;
 using test::fixture;
 
 namespace {
-core::Timestamp noon() {
+core::Timestamp transition_time() {
   using namespace std::chrono;
   return sys_days{year{2026} / 1 / 2} + hours{3} + minutes{4} + seconds{5};
 }
@@ -74,9 +74,9 @@ TEST_CASE("a Service as the API server gives it") {
                                      {53, core::Protocol::Udp, "kindlb.dev/PortsNotSupported"}}}});
   CHECK(service->status.conditions ==
         std::vector<core::Condition>{{core::kServingCondition, core::ConditionStatus::True,
-                                      "Serving", "serving on 172.18.255.250", noon()},
+                                      "Serving", "serving on 172.18.255.250", transition_time()},
                                      {core::kProvisioningCondition, core::ConditionStatus::False,
-                                      "Complete", "done", noon()}});
+                                      "Complete", "done", transition_time()}});
 }
 
 TEST_CASE("a Service's optional fields") {

@@ -31,9 +31,9 @@ core::StatusApply an_apply() {
               {core::kServingCondition, core::ConditionStatus::True, "Serving", "yes", noon()}}};
 }
 
-const kube::ReleasePatch kWeb{.key = {"kind", "default", "web"},
-                              .uid = "6f328e2b-9f8d-47ea-b5fe-2e0111308832",
-                              .clear_status = false};
+const kube::ReleasePatch kReleaseWeb{.key = {"kind", "default", "web"},
+                                     .uid = "6f328e2b-9f8d-47ea-b5fe-2e0111308832",
+                                     .clear_status = false};
 
 /// A Service with these finalizers and conditions, as JSON lists.
 std::string service_json(const std::string& finalizers, const std::string& conditions) {
@@ -128,7 +128,7 @@ TEST_CASE("messages are shortened between characters") {
 
 TEST_CASE("releasing a recorded Service") {
   SUBCASE("deleted: only the finalizer") {
-    const auto step = kube::plan_release(fixture("service.json"), kWeb);
+    const auto step = kube::plan_release(fixture("service.json"), kReleaseWeb);
     REQUIRE_MESSAGE(step.ok(), step.error().text());
     CHECK(step->resource_version == "531");
     CHECK(step->patch ==
@@ -137,7 +137,7 @@ TEST_CASE("releasing a recorded Service") {
           R"({"op":"remove","path":"/metadata/finalizers/0"}])");
   }
   SUBCASE("type changed: everything of ours") {
-    auto patch = kWeb;
+    auto patch = kReleaseWeb;
     patch.clear_status = true;
     const auto step = kube::plan_release(fixture("service.json"), patch);
     REQUIRE(step.ok());
@@ -149,7 +149,7 @@ TEST_CASE("releasing a recorded Service") {
         R"({"op":"remove","path":"/status/conditions/0"}])"));
   }
   SUBCASE("a namesake is left alone") {
-    auto patch = kWeb;
+    auto patch = kReleaseWeb;
     patch.uid = "another";
     const auto step = kube::plan_release(fixture("service.json"), patch);
     REQUIRE(step.ok());

@@ -16,7 +16,7 @@ using kube::Manifests;
 
 const std::string kHead = "apiVersion: v1\nkind: Service\n";
 
-Manifests read(const std::vector<std::string>& texts) {
+Manifests load(const std::vector<std::string>& texts) {
   ManifestReader reader("plan");
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto result = reader.add(texts[i], "f" + std::to_string(i) + ".yaml");
@@ -26,7 +26,7 @@ Manifests read(const std::vector<std::string>& texts) {
 }
 
 core::Service service(const std::string& rest) {
-  const auto found = read({kHead + rest});
+  const auto found = load({kHead + rest});
   REQUIRE(found.services.size() == 1);
   return found.services.front();
 }
@@ -47,7 +47,7 @@ const std::string kWeb =
 std::vector<core::Service> defaulted(const std::string& spec,
                                      const std::vector<IpFamily>& families = {IpFamily::V4,
                                                                               IpFamily::V6}) {
-  auto found = read({kHead + "metadata: {name: web}\nspec: " + spec + "\n"});
+  auto found = load({kHead + "metadata: {name: web}\nspec: " + spec + "\n"});
   kube::fill_defaults(found.services, families);
   return found.services;
 }
@@ -145,7 +145,7 @@ TEST_CASE("families follow the policy and the cluster") {
 }
 
 TEST_CASE("node ports are given out once, and not to those that want none") {
-  auto found = read({kHead +
+  auto found = load({kHead +
                      "metadata: {name: a}\nspec: {type: LoadBalancer, ports: [{port: 80, "
                      "nodePort: 30001}]}\n---\n" +
                      kHead +
@@ -165,7 +165,7 @@ TEST_CASE("node ports are given out once, and not to those that want none") {
 }
 
 TEST_CASE("documents, lists, files and other kinds") {
-  const auto found = read({
+  const auto found = load({
       kHead + "metadata: {name: a}\n---\n---\napiVersion: v1\nkind: List\nitems:\n"
               "- {apiVersion: v1, kind: Service, metadata: {name: b}}\n"
               "- {apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}\n",
@@ -267,7 +267,7 @@ TEST_CASE("what cannot be read is told with its place") {
 TEST_CASE("no value breaks the line that tells of it") {
   CHECK(complaint({kHead + "metadata: {name: w}\nspec: {type: \"Load\\nBal\\e[1m\"}\n"})
             .starts_with("f0.yaml:4:14: spec.type: 'Load?Bal?[1m' is not known"));
-  const auto notes = read({"apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\nb\"}\n"}).notes;
+  const auto notes = load({"apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\nb\"}\n"}).notes;
   REQUIRE(notes.size() == 1);
   CHECK(notes[0] == "f0.yaml:1:1: v1 Pod a?b is not looked at");
 }

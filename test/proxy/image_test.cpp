@@ -32,7 +32,7 @@ class AgentFile {
   std::string path_;
 };
 
-struct World {
+struct ImageWorld {
   core::Result<std::string> ensure(const std::string& base = "envoy:1") {
     return proxy::ensure_proxy_image(engine, base, agent.path(), {}, {});
   }
@@ -51,7 +51,7 @@ TEST_CASE("FNV-1a gives the published values") {
   CHECK(core::hex(0x0123456789abcdefU, 8) == "01234567");
 }
 
-TEST_CASE_FIXTURE(World, "the image is built once per content") {
+TEST_CASE_FIXTURE(ImageWorld, "the image is built once per content") {
   engine.add_image("envoy:1");
   const auto first = ensure();
   REQUIRE(first.ok());
@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(World, "the image is built once per content") {
   CHECK(engine.count("build_image") == 2);
 }
 
-TEST_CASE_FIXTURE(World, "the build context holds agent, bootstrap and a Dockerfile") {
+TEST_CASE_FIXTURE(ImageWorld, "the build context holds agent, bootstrap and a Dockerfile") {
   engine.add_image("envoy:1");
   const auto files = docker::read_tar(*engine.build_context(*ensure()));
   REQUIRE(files);
@@ -93,13 +93,13 @@ TEST_CASE("the Dockerfile adds, and needs no shell in the base image") {
   CHECK(text.find("RUN") == std::string::npos);
 }
 
-TEST_CASE_FIXTURE(World, "a missing base image is pulled") {
+TEST_CASE_FIXTURE(ImageWorld, "a missing base image is pulled") {
   engine.add_to_registry("envoy:1");
   CHECK(ensure().ok());
   CHECK(engine.count("pull_image") == 1);
 }
 
-TEST_CASE_FIXTURE(World, "without base image or registry the error says what to do") {
+TEST_CASE_FIXTURE(ImageWorld, "without base image or registry the error says what to do") {
   const auto result = ensure();
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().operation == "get the Envoy image envoy:1");
@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(World, "without base image or registry the error says what to 
   CHECK(result.error().detail.find("--envoy-image") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(World, "failures keep their kind") {
+TEST_CASE_FIXTURE(ImageWorld, "failures keep their kind") {
   engine.add_image("envoy:1");
   SUBCASE("the engine is away") {
     engine.fail_next("inspect_image", {ErrorKind::Unavailable, "x", "y"});
@@ -124,7 +124,7 @@ TEST_CASE_FIXTURE(World, "failures keep their kind") {
   }
 }
 
-TEST_CASE_FIXTURE(World, "no agent, no image") {
+TEST_CASE_FIXTURE(ImageWorld, "no agent, no image") {
   engine.add_image("envoy:1");
   SUBCASE("missing") {
     const auto result = proxy::ensure_proxy_image(engine, "envoy:1", "/nonexistent", {}, {});
@@ -141,7 +141,7 @@ TEST_CASE_FIXTURE(World, "no agent, no image") {
   CHECK(engine.count("build_image") == 0);
 }
 
-TEST_CASE_FIXTURE(World, "a reference that would add lines to the Dockerfile is refused") {
+TEST_CASE_FIXTURE(ImageWorld, "a reference that would add lines to the Dockerfile is refused") {
   for (const char* reference : {"", "a b", "a\nRUN x", "a\\"}) {
     SUBCASE(reference) {
       CHECK(ensure(reference).error().kind == ErrorKind::Invalid);

@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 /// On a machine that is busy with other things as well.
 constexpr std::chrono::seconds kLimit{120};
 
-constexpr const char* kServing = "Serving=True/Serving Provisioning=False/Complete";
 constexpr const char* kWorking = "Serving=False/Provisioning Provisioning=True/Provisioning";
 constexpr const char* kRefused = "Serving=False/Unsupported Provisioning=False/Complete";
 constexpr const char* kFailed = "Serving=False/Infrastructure Provisioning=False/Complete";

@@ -2,8 +2,8 @@
 
 #include "kindlb/core/assert.hpp"
 #include "kindlb/core/ip.hpp"
+#include "support/servers/bio.hpp"
 
-#include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -17,12 +17,10 @@ namespace {
 struct Free {
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(X509* cert) const { X509_free(cert); }
-  void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
 };
 using Key = std::unique_ptr<EVP_PKEY, Free>;
 using Cert = std::unique_ptr<X509, Free>;
-using Bio = std::unique_ptr<BIO, Free>;
 using Extension = std::unique_ptr<X509_EXTENSION, Free>;
 
 constexpr long kOneHour = 60 * 60;
@@ -44,10 +42,6 @@ std::string pem_of(EVP_PKEY* key) {
   KINDLB_ASSERT(PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) ==
                 1);
   return text_of(bio);
-}
-
-Bio reader(const std::string& pem) {
-  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
 Key new_key() {

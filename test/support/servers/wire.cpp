@@ -1,6 +1,7 @@
 #include "support/servers/wire.hpp"
 
 #include "kindlb/core/assert.hpp"
+#include "support/servers/bio.hpp"
 
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -11,15 +12,6 @@
 namespace kindlb::test {
 
 namespace {
-
-struct FreeBio {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
-using Bio = std::unique_ptr<BIO, FreeBio>;
-
-Bio reader(const std::string& pem) {
-  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-}
 
 X509* read_cert(const std::string& pem) {
   X509* cert = PEM_read_bio_X509(reader(pem).get(), nullptr, nullptr, nullptr);

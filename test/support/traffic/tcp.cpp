@@ -10,7 +10,7 @@ namespace kindlb::testing {
 
 namespace {
 
-constexpr int kStopCheckMs = 50;
+constexpr int kTcpStopCheckMs = 50;
 
 std::string exchange(const Socket& socket) {
   const std::string request = "GET / HTTP/1.0\r\n\r\n";
@@ -44,7 +44,7 @@ void OneAnswer::serve(const std::stop_token& stop) const {
   const auto answer = "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\n" + body_;
   while (!stop.stop_requested()) {
     pollfd waiting{.fd = listener_.fd(), .events = POLLIN, .revents = 0};
-    if (::poll(&waiting, 1, kStopCheckMs) <= 0) continue;
+    if (::poll(&waiting, 1, kTcpStopCheckMs) <= 0) continue;
     const Socket client(::accept(listener_.fd(), nullptr, nullptr));
     std::array<char, 1024> request;
     if (::recv(client.fd(), request.data(), request.size(), 0) > 0)
