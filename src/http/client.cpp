@@ -1,6 +1,6 @@
 #include "kindlb/http/client.hpp"
 
-#include "curl_pair.hpp"
+#include "curl_handles.hpp"
 #include "options.hpp"
 #include "transfer.hpp"
 #include "upgrade.hpp"

@@ -2,7 +2,7 @@
 // The libcurl options of one connection and of one request. Callers keep the Site, the Request and
 // the returned list alive until the transfer has ended: libcurl only borrows them.
 
-#include "curl_pair.hpp"
+#include "curl_handles.hpp"
 #include "kindlb/http/client.hpp"
 #include "route.hpp"
 

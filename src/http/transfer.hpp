@@ -3,7 +3,7 @@
 // libcurl, never inside it. Lives for one call, on one thread; only the stop request comes from
 // elsewhere.
 
-#include "curl_pair.hpp"
+#include "curl_handles.hpp"
 #include "kindlb/http/client.hpp"
 #include "options.hpp"
 

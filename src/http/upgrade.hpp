@@ -2,7 +2,7 @@
 // A connection taken over after the answer's head. libcurl makes it (so unix sockets, TLS and
 // client certificates come for free) and then only moves bytes.
 
-#include "curl_pair.hpp"
+#include "curl_handles.hpp"
 #include "kindlb/http/client.hpp"
 #include "options.hpp"
 

@@ -1,10 +1,10 @@
 #include "kindlb/kube/manifest.hpp"
 
-#include "admission.hpp"
 #include "codec.hpp"
 #include "kindlb/core/hash.hpp"
 #include "kindlb/yaml/node.hpp"
 #include "reader.hpp"
+#include "validation.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "apiserver/wire_rig.hpp"
 #include "kindlb/kube/api.hpp"
-#include "kube/recorder.hpp"
+#include "kube/recording_observer.hpp"
 
 using namespace kindlb;
 using namespace kindlb::test;

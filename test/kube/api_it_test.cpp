@@ -3,7 +3,7 @@
 #include "kindlb/kube/api.hpp"
 #include "kindlb/kube/config.hpp"
 #include "kube/cluster.hpp"
-#include "kube/meddler.hpp"
+#include "kube/concurrent_writer.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>

@@ -4,7 +4,7 @@
 #include "core/properties/behaviour_rows.hpp"
 #include "kindlb/kube/api.hpp"
 #include "kube/cluster.hpp"
-#include "kube/meddler.hpp"
+#include "kube/concurrent_writer.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // Reflectors against a real API server.
 
 #include "kube/cluster.hpp"
-#include "kube/recorder.hpp"
+#include "kube/recording_observer.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // The reflectors against a scripted API server: what a real one does once a month.
 
-#include "kube/recorder.hpp"
+#include "kube/recording_observer.hpp"
 #include "support/servers/http_server.hpp"
 
 #include <doctest/doctest.h>

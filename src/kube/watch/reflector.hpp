@@ -5,8 +5,8 @@
 #include "codec.hpp"
 #include "kindlb/http/client.hpp"
 #include "kindlb/kube/api.hpp"
-#include "watch/feeds.hpp"
 #include "watch/reflector_policy.hpp"
+#include "watch/watched_resource.hpp"
 
 #include <memory>
 #include <optional>

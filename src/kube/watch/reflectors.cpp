@@ -1,6 +1,6 @@
 #include "kindlb/kube/api.hpp"
-#include "watch/feeds.hpp"
 #include "watch/reflector.hpp"
+#include "watch/watched_resource.hpp"
 
 #include <pthread.h>
 

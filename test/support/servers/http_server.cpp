@@ -2,7 +2,7 @@
 
 #include "kindlb/base/text.hpp"
 #include "kindlb/core/assert.hpp"
-#include "support/servers/wire.hpp"
+#include "support/servers/server_connection.hpp"
 #include "text.hpp"
 
 #include <arpa/inet.h>

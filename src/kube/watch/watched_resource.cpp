@@ -1,4 +1,4 @@
-#include "watch/feeds.hpp"
+#include "watch/watched_resource.hpp"
 
 #include "codec.hpp"
 #include "paths.hpp"

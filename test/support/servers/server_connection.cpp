@@ -1,4 +1,4 @@
-#include "support/servers/wire.hpp"
+#include "support/servers/server_connection.hpp"
 
 #include "kindlb/core/assert.hpp"
 #include "support/servers/bio.hpp"

@@ -1,4 +1,4 @@
-#include "admission.hpp"
+#include "validation.hpp"
 
 #include <algorithm>
 #include <charconv>

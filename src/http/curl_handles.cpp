@@ -1,4 +1,4 @@
-#include "curl_pair.hpp"
+#include "curl_handles.hpp"
 
 #include <utility>
 
