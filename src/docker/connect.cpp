@@ -11,7 +11,7 @@ using core::Result;
 
 namespace {
 
-constexpr std::chrono::seconds kFirstAnswer{15};
+constexpr std::chrono::seconds kConnectTimeout{15};
 
 std::string_view advice(ErrorKind kind, bool local) {
   if (kind == ErrorKind::Denied && local)
@@ -28,8 +28,8 @@ Error unreachable(const Error& error, const http::Endpoint& endpoint) {
           fmt::format("{}; {}", error.detail, advice(error.kind, local))};
 }
 
-Result<EngineVersion> ask_version(http::Client& client, const http::Endpoint& endpoint) {
-  auto response = client.send({.method = "GET", .target = "/version", .timeout = kFirstAnswer});
+Result<EngineVersion> fetch_version(http::Client& client, const http::Endpoint& endpoint) {
+  auto response = client.send({.method = "GET", .target = "/version", .timeout = kConnectTimeout});
   if (!response) return unreachable(response.error(), endpoint);
   const auto version = decode_version(response->body);
   if (response->status == 200 && version) return *version;
@@ -44,7 +44,7 @@ Result<EngineVersion> ask_version(http::Client& client, const http::Endpoint& en
 Result<std::unique_ptr<Engine>> connect(const http::Endpoint& endpoint) {
   auto client = http::make_client(endpoint);
   if (!client) return unreachable(client.error(), endpoint);
-  const auto engine = ask_version(**client, endpoint);
+  const auto engine = fetch_version(**client, endpoint);
   if (!engine) return engine.error();
   const auto version = negotiate(*engine);
   if (!version) return version.error();
@@ -52,7 +52,8 @@ Result<std::unique_ptr<Engine>> connect(const http::Endpoint& endpoint) {
 }
 
 Result<EngineInfo> HttpEngine::info() {
-  const auto engine = transport_.ask(get("/version"), "ask Docker for its version", decode_version);
+  const auto engine =
+      transport_.fetch(get("/version"), "ask Docker for its version", decode_version);
   if (!engine) return engine.error();
   return EngineInfo{.version = engine->version, .api_version = version_.text(), .os = engine->os};
 }

@@ -44,17 +44,17 @@ Result<std::string> only_file(std::string_view archive, const std::string& path,
 
 Result<std::vector<Container>> HttpEngine::list_containers(const std::vector<std::string>& labels) {
   const Query query = {{"all", "1"}, {"filters", encode_filters({{"label", labels}})}};
-  return transport_.ask(get(with_query("/containers/json", query)), "list containers",
-                        decode_container_list);
+  return transport_.fetch(get(with_query("/containers/json", query)), "list containers",
+                          decode_container_list);
 }
 
 Result<Container> HttpEngine::inspect_container(const std::string& id) {
-  return transport_.ask(get(container_path(id, "/json")), "inspect container " + id,
-                        decode_container);
+  return transport_.fetch(get(container_path(id, "/json")), "inspect container " + id,
+                          decode_container);
 }
 
 Result<std::string> HttpEngine::create_container(const ContainerSpec& spec) {
-  return transport_.ask(
+  return transport_.fetch(
       post(with_query("/containers/create", {{"name", spec.name}}), encode_container(spec)),
       "create container " + spec.name, decode_id);
 }
@@ -66,7 +66,7 @@ Result<void> HttpEngine::start_container(const std::string& id) {
 Result<void> HttpEngine::stop_container(const std::string& id, std::chrono::seconds grace) {
   auto request =
       post(with_query(container_path(id, "/stop"), {{"t", std::to_string(grace.count())}}));
-  request.timeout = grace + kSlow;
+  request.timeout = grace + kProcessTimeout;
   return transport_.command(std::move(request), "stop container " + id);
 }
 
@@ -99,7 +99,7 @@ Result<std::string> HttpEngine::read_link(const std::string& id, const std::stri
   const std::string operation = fmt::format("look at {} of container {}", path, id);
   http::Request request{.method = "HEAD",
                         .target = with_query(container_path(id, "/archive"), {{"path", path}}),
-                        .timeout = kQuick};
+                        .timeout = kDefaultTimeout};
   const auto stat =
       transport_.header(std::move(request), operation, "X-Docker-Container-Path-Stat");
   if (!stat) return stat.error();
@@ -114,7 +114,7 @@ Result<void> HttpEngine::put_archive(const std::string& id, const std::string& p
                         .target = with_query(container_path(id, "/archive"), {{"path", path}}),
                         .headers = {{"Content-Type", "application/x-tar"}},
                         .body = tar,
-                        .timeout = kSlow};
+                        .timeout = kProcessTimeout};
   return transport_.command(std::move(request),
                             fmt::format("put files under {} of container {}", path, id));
 }
@@ -123,8 +123,8 @@ Result<ExecStream> HttpEngine::exec(const std::string& id, const std::vector<std
                                     const std::string& user) {
   const std::string operation =
       fmt::format("run {} in container {}", command.empty() ? "nothing" : command.front(), id);
-  auto exec_id = transport_.ask(post(container_path(id, "/exec"), encode_exec(command, user)),
-                                operation, decode_id);
+  auto exec_id = transport_.fetch(post(container_path(id, "/exec"), encode_exec(command, user)),
+                                  operation, decode_id);
   if (!exec_id) return exec_id.error();
   auto request = post(fmt::format("/exec/{}/start", escaped(*exec_id)), encode_exec_start());
   return transport_.upgrade(std::move(request), operation);

@@ -13,38 +13,39 @@ using core::Result;
 namespace {
 
 // The engine sends the head of a build's answer with the first output, after reading the context.
-constexpr std::chrono::minutes kBuildHead{10};
+constexpr std::chrono::minutes kBuildHeaderTimeout{10};
 // A layer may take this long to arrive or to be unpacked without a word.
-constexpr std::chrono::minutes kBuildSilence{10};
+constexpr std::chrono::minutes kBuildIdleTimeout{10};
 
 /// Names hold slashes and colons, and the engine wants them as they are.
 std::string image_path(const std::string& reference, std::string_view rest) {
   return fmt::format("/images/{}{}", escaped(reference, "/:@"), rest);
 }
 
-http::Request patient(http::Request request) {
-  request.timeout = kBuildHead;
-  request.idle_timeout = kBuildSilence;
+http::Request with_long_timeouts(http::Request request) {
+  request.timeout = kBuildHeaderTimeout;
+  request.idle_timeout = kBuildIdleTimeout;
   return request;
 }
 
 }  // namespace
 
 Result<Image> HttpEngine::inspect_image(const std::string& reference) {
-  return transport_.ask(get(image_path(reference, "/json")), "inspect image " + reference,
-                        decode_image);
+  return transport_.fetch(get(image_path(reference, "/json")), "inspect image " + reference,
+                          decode_image);
 }
 
 Result<std::vector<Image>> HttpEngine::list_images(const std::vector<std::string>& labels) {
   const Query query = {{"filters", encode_filters({{"label", labels}})}};
-  return transport_.ask(get(with_query("/images/json", query)), "list images", decode_image_list);
+  return transport_.fetch(get(with_query("/images/json", query)), "list images", decode_image_list);
 }
 
 Result<void> HttpEngine::pull_image(const std::string& reference, const Progress& progress,
                                     std::stop_token stop) {
   const auto [name, version] = split_reference(reference);
   auto request = post(with_query("/images/create", {{"fromImage", name}, {"tag", version}}));
-  return follow(patient(std::move(request)), "pull image " + reference, progress, stop);
+  return run_with_progress(with_long_timeouts(std::move(request)), "pull image " + reference,
+                           progress, stop);
 }
 
 Result<void> HttpEngine::build_image(const std::string& tag, const std::string& context_tar,
@@ -55,11 +56,12 @@ Result<void> HttpEngine::build_image(const std::string& tag, const std::string& 
                         .target = with_query("/build", query),
                         .headers = {{"Content-Type", "application/x-tar"}},
                         .body = context_tar};
-  return follow(patient(std::move(request)), "build image " + tag, progress, stop);
+  return run_with_progress(with_long_timeouts(std::move(request)), "build image " + tag, progress,
+                           stop);
 }
 
-Result<void> HttpEngine::follow(http::Request request, const std::string& operation,
-                                const Progress& progress, const std::stop_token& stop) {
+Result<void> HttpEngine::run_with_progress(http::Request request, const std::string& operation,
+                                           const Progress& progress, const std::stop_token& stop) {
   std::string failure;
   const auto on_line = [&](std::string_view text) {
     auto line = decode_progress(text);

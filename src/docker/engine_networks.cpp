@@ -20,17 +20,17 @@ std::string filtered(std::string path, const std::vector<std::string>& labels) {
 }  // namespace
 
 Result<std::vector<Network>> HttpEngine::list_networks(const std::vector<std::string>& labels) {
-  return transport_.ask(get(filtered("/networks", labels)), "list networks", decode_network_list);
+  return transport_.fetch(get(filtered("/networks", labels)), "list networks", decode_network_list);
 }
 
 Result<Network> HttpEngine::inspect_network(const std::string& name_or_id) {
-  return transport_.ask(get(network_path(name_or_id)), "inspect network " + name_or_id,
-                        decode_network);
+  return transport_.fetch(get(network_path(name_or_id)), "inspect network " + name_or_id,
+                          decode_network);
 }
 
 Result<std::string> HttpEngine::create_network(const NetworkSpec& spec) {
-  return transport_.ask(post("/networks/create", encode_network(spec)),
-                        "create network " + spec.name, decode_id);
+  return transport_.fetch(post("/networks/create", encode_network(spec)),
+                          "create network " + spec.name, decode_id);
 }
 
 Result<void> HttpEngine::remove_network(const std::string& name_or_id) {
@@ -38,12 +38,12 @@ Result<void> HttpEngine::remove_network(const std::string& name_or_id) {
 }
 
 Result<std::string> HttpEngine::create_volume(const Volume& volume) {
-  return transport_.ask(post("/volumes/create", encode_volume(volume)),
-                        "create volume " + volume.name, decode_volume_name);
+  return transport_.fetch(post("/volumes/create", encode_volume(volume)),
+                          "create volume " + volume.name, decode_volume_name);
 }
 
 Result<std::vector<Volume>> HttpEngine::list_volumes(const std::vector<std::string>& labels) {
-  return transport_.ask(get(filtered("/volumes", labels)), "list volumes", decode_volume_list);
+  return transport_.fetch(get(filtered("/volumes", labels)), "list volumes", decode_volume_list);
 }
 
 Result<void> HttpEngine::remove_volume(const std::string& name) {

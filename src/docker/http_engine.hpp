@@ -55,8 +55,8 @@ class HttpEngine final : public Engine {
 
  private:
   /// Runs a pull or a build to its end; an error line fails it.
-  core::Result<void> follow(http::Request request, const std::string& operation,
-                            const Progress& progress, const std::stop_token& stop);
+  core::Result<void> run_with_progress(http::Request request, const std::string& operation,
+                                       const Progress& progress, const std::stop_token& stop);
 
   Transport transport_;
   const ApiVersion version_;

@@ -24,11 +24,11 @@ bool is_unreserved(char c) {
 }
 
 /// 304 is the engine's "it was so already": started, stopped.
-bool is_yes(int status) {
+bool is_success(int status) {
   return status / 100 == 2 || status == 304;
 }
 
-Error refused(const http::Response& response, const std::string& operation) {
+Error error_response(const http::Response& response, const std::string& operation) {
   std::string message = decode_message(response.body);
   if (message.empty()) message = fmt::format("HTTP status {}", response.status);
   return {http::kind_of_status(response.status), operation, std::move(message)};
@@ -64,7 +64,7 @@ Result<std::string> Transport::call(http::Request request, const std::string& op
   request.target = prefix_ + request.target;
   auto response = client_->send(request);
   if (!response) return renamed(response.error(), operation);
-  if (!is_yes(response->status)) return refused(*response, operation);
+  if (!is_success(response->status)) return error_response(*response, operation);
   return std::move(response->body);
 }
 
@@ -73,7 +73,7 @@ Result<std::string> Transport::header(http::Request request, const std::string& 
   request.target = prefix_ + request.target;
   auto response = client_->send(request);
   if (!response) return renamed(response.error(), operation);
-  if (!is_yes(response->status)) return refused(*response, operation);
+  if (!is_success(response->status)) return error_response(*response, operation);
   return std::string(response->header(name));
 }
 
@@ -91,7 +91,7 @@ Result<void> Transport::lines(http::Request request, const std::string& operatio
   auto response = client_->stream(
       request, [&](std::string_view chunk) { return splitter.feed(chunk, on_line); }, stop);
   if (!response) return renamed(response.error(), operation);
-  if (!is_yes(response->status)) return refused(*response, operation);
+  if (!is_success(response->status)) return error_response(*response, operation);
   if (splitter.overflowed())
     return Error{ErrorKind::TooLarge, operation,
                  fmt::format("the engine sent a line of more than {} bytes", kMaxLine)};
@@ -115,20 +115,20 @@ std::optional<std::int64_t> Transport::engine_time() {
   return parse_http_date(response->header("Date"));
 }
 
-Error Transport::not_understood(const std::string& operation) {
+Error Transport::undecodable(const std::string& operation) {
   return {ErrorKind::Protocol, operation, "the engine's answer is not what its API describes"};
 }
 
 http::Request get(std::string target) {
-  return {.method = "GET", .target = std::move(target), .timeout = kQuick};
+  return {.method = "GET", .target = std::move(target), .timeout = kDefaultTimeout};
 }
 
 http::Request remove(std::string target) {
-  return {.method = "DELETE", .target = std::move(target), .timeout = kSlow};
+  return {.method = "DELETE", .target = std::move(target), .timeout = kProcessTimeout};
 }
 
 http::Request post(std::string target, std::string json) {
-  http::Request request{.method = "POST", .target = std::move(target), .timeout = kSlow};
+  http::Request request{.method = "POST", .target = std::move(target), .timeout = kProcessTimeout};
   if (json.empty()) return request;
   request.headers.push_back({"Content-Type", "application/json"});
   request.body = std::move(json);

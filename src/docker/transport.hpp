@@ -24,8 +24,8 @@ std::string escaped(std::string_view text, std::string_view keep = {});
 std::string with_query(std::string path, const Query& query);
 
 /// What most calls get; those that start or stop processes on a busy machine get more.
-constexpr std::chrono::seconds kQuick{30};
-constexpr std::chrono::seconds kSlow{120};
+constexpr std::chrono::seconds kDefaultTimeout{30};
+constexpr std::chrono::seconds kProcessTimeout{120};
 
 class Transport {
  public:
@@ -41,12 +41,12 @@ class Transport {
 
   /// A decoded body; what cannot be decoded is a Protocol error.
   template <typename Decode>
-  auto ask(http::Request request, const std::string& operation, Decode decode)
+  auto fetch(http::Request request, const std::string& operation, Decode decode)
       -> core::Result<typename std::invoke_result_t<Decode, std::string_view>::value_type> {
     auto body = call(std::move(request), operation);
     if (!body) return body.error();
     auto decoded = decode(*body);
-    if (!decoded) return not_understood(operation);
+    if (!decoded) return undecodable(operation);
     return *std::move(decoded);
   }
 
@@ -62,7 +62,7 @@ class Transport {
   std::optional<std::int64_t> engine_time();
 
  private:
-  static core::Error not_understood(const std::string& operation);
+  static core::Error undecodable(const std::string& operation);
 
   const std::unique_ptr<http::Client> client_;
   const std::string prefix_;
