@@ -13,11 +13,11 @@ namespace {
 
 // Enough for the calls that run side by side in the steady state; a burst makes more and frees
 // them.
-constexpr std::size_t kIdlePairs = 4;
+constexpr std::size_t kMaxIdleHandles = 4;
 
 class CurlClient final : public Client {
  public:
-  explicit CurlClient(Site site) : site_(std::move(site)) {}
+  explicit CurlClient(Destination destination) : destination_(std::move(destination)) {}
 
   core::Result<Response> send(const Request& request, std::stop_token stop) override {
     return call(request, nullptr, stop);
@@ -30,28 +30,28 @@ class CurlClient final : public Client {
 
   core::Result<std::unique_ptr<Duplex>> upgrade(const Request& request,
                                                 std::stop_token stop) override {
-    return upgrade_connection(site_, request, stop);
+    return upgrade_connection(destination_, request, stop);
   }
 
  private:
   core::Result<Response> call(const Request& request, const ChunkSink* sink,
                               const std::stop_token& stop) {
-    Lease pair(pool_);
-    if (pair.get() == nullptr)
+    HandleLease handles(pool_);
+    if (handles.get() == nullptr)
       return core::Error{core::ErrorKind::Unavailable, "set up libcurl", "out of memory"};
-    return Transfer(*pair.get(), site_, request, sink).run(stop);
+    return Transfer(*handles.get(), destination_, request, sink).run(stop);
   }
 
-  const Site site_;
-  PairPool pool_{kIdlePairs};
+  const Destination destination_;
+  HandlePool pool_{kMaxIdleHandles};
 };
 
 }  // namespace
 
 core::Result<std::unique_ptr<Client>> make_client(Endpoint endpoint) {
-  auto site = make_site(std::move(endpoint));
-  if (!site) return site.error();
-  return std::unique_ptr<Client>(std::make_unique<CurlClient>(*std::move(site)));
+  auto destination = make_destination(std::move(endpoint));
+  if (!destination) return destination.error();
+  return std::unique_ptr<Client>(std::make_unique<CurlClient>(*std::move(destination)));
 }
 
 }  // namespace kindlb::http

@@ -12,46 +12,46 @@ bool global_init() {
 }
 }  // namespace
 
-std::unique_ptr<CurlPair> CurlPair::make() {
+std::unique_ptr<CurlHandles> CurlHandles::make() {
   if (!global_init()) return nullptr;
-  std::unique_ptr<CurlPair> pair(new CurlPair);
-  pair->multi_.reset(curl_multi_init());
-  pair->easy_.reset(curl_easy_init());
-  if (!pair->multi_ || !pair->easy_) return nullptr;
-  curl_multi_setopt(pair->multi(), CURLMOPT_MAXCONNECTS, 1L);
-  return pair;
+  std::unique_ptr<CurlHandles> handles(new CurlHandles);
+  handles->multi_.reset(curl_multi_init());
+  handles->easy_.reset(curl_easy_init());
+  if (!handles->multi_ || !handles->easy_) return nullptr;
+  curl_multi_setopt(handles->multi(), CURLMOPT_MAXCONNECTS, 1L);
+  return handles;
 }
 
-CurlPair::~CurlPair() {
+CurlHandles::~CurlHandles() {
   detach();
 }
 
-CURLMcode CurlPair::attach() {
+CURLMcode CurlHandles::attach() {
   const CURLMcode code = curl_multi_add_handle(multi(), easy());
   attached_ = code == CURLM_OK;
   return code;
 }
 
-void CurlPair::detach() {
+void CurlHandles::detach() {
   if (std::exchange(attached_, false)) curl_multi_remove_handle(multi(), easy());
 }
 
-std::unique_ptr<CurlPair> PairPool::take() {
+std::unique_ptr<CurlHandles> HandlePool::take() {
   {
     const std::scoped_lock lock(mutex_);
     if (!idle_.empty()) {
-      auto pair = std::move(idle_.back());
+      auto handles = std::move(idle_.back());
       idle_.pop_back();
-      return pair;
+      return handles;
     }
   }
-  return CurlPair::make();
+  return CurlHandles::make();
 }
 
-void PairPool::give_back(std::unique_ptr<CurlPair> pair) {
-  if (!pair) return;
+void HandlePool::give_back(std::unique_ptr<CurlHandles> handles) {
+  if (!handles) return;
   const std::scoped_lock lock(mutex_);
-  if (idle_.size() < max_idle_) idle_.push_back(std::move(pair));
+  if (idle_.size() < max_idle_) idle_.push_back(std::move(handles));
 }
 
 }  // namespace kindlb::http

@@ -1,7 +1,8 @@
 #pragma once
-// Ownership of libcurl's handles. A CurlPair is one easy handle with a multi handle of its own: the
-// multi keeps the connection for the next call and can be woken from another thread. A pair serves
-// one call at a time; the pool hands pairs out and keeps a few idle ones with their connections.
+// Ownership of libcurl's handles. A CurlHandles is one easy handle with a multi handle of its own:
+// the multi keeps the connection for the next call and can be woken from another thread. A handles
+// serves one call at a time; the pool hands handles out and keeps a few idle ones with their
+// connections.
 
 #include <curl/curl.h>
 
@@ -23,13 +24,13 @@ struct ListDeleter {
 };
 using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 
-class CurlPair {
+class CurlHandles {
  public:
   /// Null when libcurl is out of memory.
-  static std::unique_ptr<CurlPair> make();
-  ~CurlPair();
-  CurlPair(const CurlPair&) = delete;
-  CurlPair& operator=(const CurlPair&) = delete;
+  static std::unique_ptr<CurlHandles> make();
+  ~CurlHandles();
+  CurlHandles(const CurlHandles&) = delete;
+  CurlHandles& operator=(const CurlHandles&) = delete;
 
   CURL* easy() { return easy_.get(); }
   CURLM* multi() { return multi_.get(); }
@@ -38,45 +39,45 @@ class CurlPair {
   CURLMcode attach();
   void detach();
 
-  /// From any thread: lets a blocked curl_multi_poll of this pair return.
-  void wake() noexcept { curl_multi_wakeup(multi_.get()); }
+  /// From any thread: lets a blocked curl_multi_poll of this handles return.
+  void wakeup() noexcept { curl_multi_wakeup(multi_.get()); }
 
  private:
-  CurlPair() = default;
+  CurlHandles() = default;
 
   std::unique_ptr<CURLM, MultiDeleter> multi_;  // outlives the easy handle attached to it
   std::unique_ptr<CURL, EasyDeleter> easy_;
   bool attached_ = false;
 };
 
-/// Thread-safe. Never more than `max_idle` pairs wait; more than that exist only while in use.
-class PairPool {
+/// Thread-safe. Never more than `max_idle` handles wait; more than that exist only while in use.
+class HandlePool {
  public:
-  explicit PairPool(std::size_t max_idle) : max_idle_(max_idle) {}
+  explicit HandlePool(std::size_t max_idle) : max_idle_(max_idle) {}
 
-  /// The most recently used pair, whose connection is the likeliest to be alive, or a new one.
-  std::unique_ptr<CurlPair> take();
-  void give_back(std::unique_ptr<CurlPair> pair);
+  /// The most recently used handles, whose connection is the likeliest to be alive, or a new one.
+  std::unique_ptr<CurlHandles> take();
+  void give_back(std::unique_ptr<CurlHandles> handles);
 
  private:
   const std::size_t max_idle_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<CurlPair>> idle_;
+  std::vector<std::unique_ptr<CurlHandles>> idle_;
 };
 
-/// A pair for the length of one call.
-class Lease {
+/// A handles for the length of one call.
+class HandleLease {
  public:
-  explicit Lease(PairPool& pool) : pool_(pool), pair_(pool.take()) {}
-  ~Lease() { pool_.give_back(std::move(pair_)); }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  explicit HandleLease(HandlePool& pool) : pool_(pool), handles_(pool.take()) {}
+  ~HandleLease() { pool_.give_back(std::move(handles_)); }
+  HandleLease(const HandleLease&) = delete;
+  HandleLease& operator=(const HandleLease&) = delete;
 
-  CurlPair* get() { return pair_.get(); }
+  CurlHandles* get() { return handles_.get(); }
 
  private:
-  PairPool& pool_;
-  std::unique_ptr<CurlPair> pair_;
+  HandlePool& pool_;
+  std::unique_ptr<CurlHandles> handles_;
 };
 
 }  // namespace kindlb::http

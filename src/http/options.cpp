@@ -114,7 +114,7 @@ bool is_pem(std::string_view text, std::string_view kind) {
 
 /// Why the TLS material cannot work. Only its outer form is looked at here; libcurl reads the rest
 /// when it connects.
-std::optional<core::Error> complaint_about(const Tls& tls) {
+std::optional<core::Error> validate(const Tls& tls) {
   const auto bad = [](std::string_view what) {
     return core::Error{core::ErrorKind::Invalid, "use TLS credentials", std::string(what)};
   };
@@ -131,35 +131,37 @@ std::optional<core::Error> complaint_about(const Tls& tls) {
 
 }  // namespace
 
-core::Result<Site> make_site(Endpoint endpoint) {
+core::Result<Destination> make_destination(Endpoint endpoint) {
   auto route = parse_route(endpoint);
   if (!route) return route.error();
-  if (auto complaint = complaint_about(endpoint.tls)) return *complaint;
+  if (auto invalid = validate(endpoint.tls)) return *invalid;
   if (!is_one_line(endpoint.bearer_token))
     return core::Error{core::ErrorKind::Invalid, "use a bearer token", "it spans several lines"};
-  Site site{std::move(endpoint), *std::move(route), nullptr};
-  if (!site.route.connect_to.empty() && !append(site.connect_to, site.route.connect_to))
+  Destination destination{std::move(endpoint), *std::move(route), nullptr};
+  if (!destination.route.connect_to.empty() &&
+      !append(destination.connect_to, destination.route.connect_to))
     return core::Error{core::ErrorKind::Unavailable, "set up libcurl", "out of memory"};
-  return site;
+  return destination;
 }
 
-CURLcode apply_connection(CURL* easy, const Site& site) {
+CURLcode apply_connection(CURL* easy, const Destination& destination) {
   Setter set(easy);
-  set_transport(set, site.endpoint);
-  if (site.route.base_url.starts_with("https:")) set_tls(set, site.endpoint.tls);
-  if (site.connect_to) set(CURLOPT_CONNECT_TO, site.connect_to.get());
-  if (!site.route.unix_path.empty()) set(CURLOPT_UNIX_SOCKET_PATH, site.route.unix_path.c_str());
+  set_transport(set, destination.endpoint);
+  if (destination.route.base_url.starts_with("https:")) set_tls(set, destination.endpoint.tls);
+  if (destination.connect_to) set(CURLOPT_CONNECT_TO, destination.connect_to.get());
+  if (!destination.route.unix_path.empty())
+    set(CURLOPT_UNIX_SOCKET_PATH, destination.route.unix_path.c_str());
   return set.code();
 }
 
-RequestOptions apply_request(CURL* easy, const Site& site, const Request& request) {
+RequestOptions apply_request(CURL* easy, const Destination& destination, const Request& request) {
   RequestOptions options;
-  if (!fill_headers(options.headers, site.endpoint, request)) {
+  if (!fill_headers(options.headers, destination.endpoint, request)) {
     options.code = CURLE_OUT_OF_MEMORY;
     return options;
   }
   Setter set(easy);
-  const std::string url = site.route.base_url + request.target;
+  const std::string url = destination.route.base_url + request.target;
   set(CURLOPT_URL, url.c_str());
   set(CURLOPT_HTTPHEADER, options.headers.get());
   if (has_body(request)) {
@@ -172,7 +174,7 @@ RequestOptions apply_request(CURL* easy, const Site& site, const Request& reques
   return options;
 }
 
-std::optional<core::Error> complaint_about(const Request& request) {
+std::optional<core::Error> validate(const Request& request) {
   const auto bad = [](std::string_view what) {
     return core::Error{core::ErrorKind::Invalid, "write a request",
                        std::string(what) + " holds characters that HTTP does not allow there"};

@@ -46,14 +46,14 @@ core::Result<Route> unix_route(const std::string& url) {
               .authority = "localhost",
               .prefix = {},
               .connect_to = {},
-              .shown = url};
+              .display_name = url};
   if (!route.unix_path.starts_with('/')) return bad_endpoint(url, "the path must be absolute");
   if (route.unix_path.size() >= sizeof(sockaddr_un::sun_path))
     return bad_endpoint(url, "the path is too long for a unix socket");
   return route;
 }
 
-std::optional<std::string> complaint_about(const Url& url) {
+std::optional<std::string> validate(const Url& url) {
   const std::string scheme = part(url, CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https") return "the scheme must be unix, http or https";
   if (!part(url, CURLUPART_USER).empty()) return "user names belong into credentials, not the URL";
@@ -71,7 +71,7 @@ core::Result<Route> tcp_route(const Endpoint& endpoint) {
   if (!url || curl_url_set(url.get(), CURLUPART_URL, endpoint.url.c_str(),
                            CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
     return bad_endpoint(endpoint.url, "not a URL such as https://127.0.0.1:6443");
-  if (auto complaint = complaint_about(url)) return bad_endpoint(endpoint.url, *complaint);
+  if (auto invalid = validate(url)) return bad_endpoint(endpoint.url, *invalid);
 
   const std::string scheme = part(url, CURLUPART_SCHEME);
   const std::string host = part(url, CURLUPART_HOST);
@@ -85,9 +85,9 @@ core::Result<Route> tcp_route(const Endpoint& endpoint) {
               .authority = fmt::format("{}:{}", renamed ? name : host, port),
               .prefix = without_trailing_slash(part(url, CURLUPART_PATH)),
               .connect_to = {},
-              .shown = fmt::format("{}:{}", host, port)};
+              .display_name = fmt::format("{}:{}", host, port)};
   route.base_url = fmt::format("{}://{}{}", scheme, route.authority, route.prefix);
-  if (renamed) route.connect_to = fmt::format("{}:{}", route.authority, route.shown);
+  if (renamed) route.connect_to = fmt::format("{}:{}", route.authority, route.display_name);
   return route;
 }
 

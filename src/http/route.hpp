@@ -13,7 +13,7 @@ struct Route {
   std::string authority;   ///< for the Host header
   std::string prefix;      ///< path that every target is appended to; usually empty
   std::string connect_to;  ///< CURLOPT_CONNECT_TO entry, when the name to verify is not the address
-  std::string shown;       ///< for error messages
+  std::string display_name;  ///< for error messages
 };
 
 core::Result<Route> parse_route(const Endpoint& endpoint);

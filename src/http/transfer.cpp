@@ -32,25 +32,26 @@ int status_of(std::string_view line) {
 
 }  // namespace
 
-int poll_budget(std::optional<Clock::time_point> deadline) {
+int poll_timeout(std::optional<Clock::time_point> deadline) {
   constexpr milliseconds kLongest{60'000};
   if (!deadline) return static_cast<int>(kLongest.count());
   const auto left = std::chrono::ceil<milliseconds>(*deadline - Clock::now());
   return static_cast<int>(std::clamp(left, milliseconds{0}, kLongest).count());
 }
 
-Transfer::Transfer(CurlPair& pair, const Site& site, const Request& request, const ChunkSink* sink)
-    : pair_(pair), site_(site), request_(request), sink_(sink) {}
+Transfer::Transfer(CurlHandles& handles, const Destination& destination, const Request& request,
+                   const ChunkSink* sink)
+    : handles_(handles), destination_(destination), request_(request), sink_(sink) {}
 
 Transfer::~Transfer() {
-  // The pair outlives us and must not keep pointers to our buffers.
-  curl_easy_setopt(pair_.easy(), CURLOPT_ERRORBUFFER, nullptr);
+  // The handles outlives us and must not keep pointers to our buffers.
+  curl_easy_setopt(handles_.easy(), CURLOPT_ERRORBUFFER, nullptr);
 }
 
 core::Result<Response> Transfer::run(const std::stop_token& stop) {
   if (auto failure = prepare(false)) return *failure;
   auto failure = drive(stop);
-  pair_.detach();
+  handles_.detach();
   if (failure) return *std::move(failure);
   return std::move(response_);
 }
@@ -62,12 +63,12 @@ core::Result<void> Transfer::connect(const std::stop_token& stop) {
 }
 
 std::optional<core::Error> Transfer::prepare(bool connect_only) {
-  if (auto complaint = complaint_about(request_)) return complaint;
-  CURL* easy = pair_.easy();
+  if (auto invalid = validate(request_)) return invalid;
+  CURL* easy = handles_.easy();
   curl_easy_reset(easy);  // keeps the connection, forgets the last call's options
-  CURLcode code = apply_connection(easy, site_);
+  CURLcode code = apply_connection(easy, destination_);
   if (code == CURLE_OK) {
-    auto options = apply_request(easy, site_, request_);
+    auto options = apply_request(easy, destination_, request_);
     code = options.code;
     header_list_ = std::move(options.headers);
   }
@@ -82,38 +83,38 @@ std::optional<core::Error> Transfer::prepare(bool connect_only) {
 }
 
 std::optional<core::Error> Transfer::drive(const std::stop_token& stop) {
-  if (const CURLMcode code = pair_.attach(); code != CURLM_OK)
+  if (const CURLMcode code = handles_.attach(); code != CURLM_OK)
     return error(ErrorKind::Unavailable, curl_multi_strerror(code));
-  const std::stop_callback wake_on_stop(stop, [this] { pair_.wake(); });
+  const std::stop_callback wakeup_on_stop(stop, [this] { handles_.wakeup(); });
   while (!stop.stop_requested()) {
     const auto progress = step();
     if (!progress) return progress.error();
-    if (*progress == Step::EndedBySink) return std::nullopt;
+    if (*progress == Step::StoppedBySink) return std::nullopt;
     if (*progress == Step::Finished) return outcome();
 
     const auto until = deadline();
     if (until && Clock::now() >= *until)
-      return error(ErrorKind::Timeout, headers_in_ ? "the other side fell silent"
-                                                   : "no answer within the time allowed");
-    curl_multi_poll(pair_.multi(), nullptr, 0, poll_budget(until), nullptr);
+      return error(ErrorKind::Timeout, headers_complete_ ? "the other side fell silent"
+                                                         : "no answer within the time allowed");
+    curl_multi_poll(handles_.multi(), nullptr, 0, poll_timeout(until), nullptr);
   }
   return error(ErrorKind::Cancelled, "a stop was requested");
 }
 
 core::Result<Transfer::Step> Transfer::step() {
   int running = 0;
-  if (const CURLMcode code = curl_multi_perform(pair_.multi(), &running); code != CURLM_OK)
+  if (const CURLMcode code = curl_multi_perform(handles_.multi(), &running); code != CURLM_OK)
     return error(ErrorKind::Unavailable, curl_multi_strerror(code));
-  if (!deliver()) return Step::EndedBySink;
-  return running == 0 ? Step::Finished : Step::Going;
+  if (!deliver()) return Step::StoppedBySink;
+  return running == 0 ? Step::Finished : Step::Running;
 }
 
 /// False: the sink has had enough.
 bool Transfer::deliver() {
-  if (!headers_in_ || !streams()) return true;
+  if (!headers_complete_ || !streams()) return true;
   if (!std::exchange(opened_, true) && request_.on_open) request_.on_open();
   if (chunk_.empty()) return true;
-  last_heard_ = Clock::now();
+  last_received_ = Clock::now();
   const bool more = (*sink_)(chunk_);
   chunk_.clear();
   if (chunk_.capacity() > kKeptChunkCapacity) chunk_.shrink_to_fit();
@@ -121,14 +122,14 @@ bool Transfer::deliver() {
 }
 
 std::optional<Clock::time_point> Transfer::deadline() const {
-  if (!headers_in_ || !streams()) return started_ + request_.timeout;
+  if (!headers_complete_ || !streams()) return started_ + request_.timeout;
   if (request_.idle_timeout == milliseconds::zero()) return std::nullopt;
-  return last_heard_ + request_.idle_timeout;
+  return last_received_ + request_.idle_timeout;
 }
 
 std::optional<core::Error> Transfer::outcome() {
   int left = 0;
-  const CURLMsg* message = curl_multi_info_read(pair_.multi(), &left);
+  const CURLMsg* message = curl_multi_info_read(handles_.multi(), &left);
   if (message == nullptr || message->msg != CURLMSG_DONE)
     return error(ErrorKind::Unavailable, "the transfer ended without a result");
   if (too_large_)
@@ -156,13 +157,13 @@ bool Transfer::take_header(std::string_view line) {
     too_large_ = true;
     return false;
   }
-  if (headers_in_) return true;  // a trailer after the body
+  if (headers_complete_) return true;  // a trailer after the body
   const std::string_view text = base::trimmed(line);
   if (const int status = status_of(text); status != 0) {
     response_ = Response{.status = status, .headers = {}, .body = {}};
   } else if (text.empty()) {
-    headers_in_ = response_.status >= 200;  // 1xx is followed by the real answer
-    last_heard_ = Clock::now();
+    headers_complete_ = response_.status >= 200;  // 1xx is followed by the real answer
+    last_received_ = Clock::now();
   } else if (const auto colon = text.find(':'); colon != std::string_view::npos) {
     response_.headers.push_back({std::string(base::trimmed(text.substr(0, colon))),
                                  std::string(base::trimmed(text.substr(colon + 1)))});
@@ -181,11 +182,12 @@ bool Transfer::take_body(std::string_view bytes) {
 }
 
 core::Error Transfer::error(ErrorKind kind, std::string detail) const {
-  return {kind, operation_of(request_), fmt::format("{}: {}", site_.route.shown, detail)};
+  return {kind, operation_of(request_),
+          fmt::format("{}: {}", destination_.route.display_name, detail)};
 }
 
 core::Error Transfer::curl_failure(CURLcode code) const {
-  return curl_error(pair_.easy(), code, operation_of(request_), site_.route.shown,
+  return curl_error(handles_.easy(), code, operation_of(request_), destination_.route.display_name,
                     error_text_.data());
 }
 

@@ -26,18 +26,18 @@ namespace {
 
 class CurlDuplex final : public Duplex {
  public:
-  CurlDuplex(std::unique_ptr<CurlPair> pair, curl_socket_t socket, std::string operation)
-      : pair_(std::move(pair)), socket_(socket), operation_(std::move(operation)) {}
+  CurlDuplex(std::unique_ptr<CurlHandles> handles, curl_socket_t socket, std::string operation)
+      : handles_(std::move(handles)), socket_(socket), operation_(std::move(operation)) {}
 
   int fd() const override { return socket_; }
 
   Result<std::size_t> read(std::span<char> into) override {
-    if (!early_.empty()) return take_early(into);
+    if (!buffered_.empty()) return take_buffered(into);
     std::size_t received = 0;
     CURLcode code = CURLE_OK;
     {
       const std::scoped_lock lock(mutex_);
-      code = curl_easy_recv(pair_->easy(), into.data(), into.size(), &received);
+      code = curl_easy_recv(handles_->easy(), into.data(), into.size(), &received);
     }
     if (code == CURLE_AGAIN) return std::size_t{0};
     if (code != CURLE_OK) return failure(code);
@@ -59,14 +59,14 @@ class CurlDuplex final : public Duplex {
   }
 
   /// Bytes of the stream that came together with the answer's head.
-  void give_early(std::string_view bytes) { early_ = bytes; }
-  CurlPair& pair() { return *pair_; }
+  void set_buffered(std::string_view bytes) { buffered_ = bytes; }
+  CurlHandles& handles() { return *handles_; }
 
  private:
-  Result<std::size_t> take_early(std::span<char> into) {
-    const std::size_t count = std::min(into.size(), early_.size());
-    std::memcpy(into.data(), early_.data(), count);
-    early_.erase(0, count);
+  Result<std::size_t> take_buffered(std::span<char> into) {
+    const std::size_t count = std::min(into.size(), buffered_.size());
+    std::memcpy(into.data(), buffered_.data(), count);
+    buffered_.erase(0, count);
     return count;
   }
 
@@ -74,7 +74,7 @@ class CurlDuplex final : public Duplex {
   Result<std::size_t> write_some(std::string_view bytes) {
     std::size_t sent = 0;
     const std::scoped_lock lock(mutex_);
-    const CURLcode code = curl_easy_send(pair_->easy(), bytes.data(), bytes.size(), &sent);
+    const CURLcode code = curl_easy_send(handles_->easy(), bytes.data(), bytes.size(), &sent);
     if (code == CURLE_AGAIN) return std::size_t{0};
     if (code != CURLE_OK) return failure(code);
     return sent;
@@ -82,7 +82,7 @@ class CurlDuplex final : public Duplex {
 
   bool wait_writable(Clock::time_point deadline) const {
     pollfd writable{.fd = socket_, .events = POLLOUT, .revents = 0};
-    return ::poll(&writable, 1, poll_budget(deadline)) > 0;
+    return ::poll(&writable, 1, poll_timeout(deadline)) > 0;
   }
 
   Error failure(CURLcode code) const {
@@ -91,28 +91,29 @@ class CurlDuplex final : public Duplex {
 
   // An easy handle is not thread-safe, so reader and writer take turns; nobody blocks inside.
   std::mutex mutex_;
-  std::unique_ptr<CurlPair> pair_;
+  std::unique_ptr<CurlHandles> handles_;
   const curl_socket_t socket_;
   const std::string operation_;
-  std::string early_;  // the reader's alone
+  std::string buffered_;  // the reader's alone
 };
 
 /// The exchange of request and answer on a connection that is already there.
 class Handshake {
  public:
-  Handshake(CurlDuplex& duplex, const Site& site, const Request& request, std::stop_token stop)
-      : duplex_(duplex), site_(site), request_(request), stop_(std::move(stop)) {}
+  Handshake(CurlDuplex& duplex, const Destination& destination, const Request& request,
+            std::stop_token stop)
+      : duplex_(duplex), destination_(destination), request_(request), stop_(std::move(stop)) {}
 
   Result<void> run() {
-    const std::stop_callback wake_on_stop(stop_, [this] { duplex_.pair().wake(); });
-    const auto& [endpoint, route, unused] = site_;
+    const std::stop_callback wakeup_on_stop(stop_, [this] { duplex_.handles().wakeup(); });
+    const auto& [endpoint, route, unused] = destination_;
     const std::string text =
         write_upgrade_request(request_, route.prefix, route.authority, endpoint.bearer_token);
     if (auto written = duplex_.write(text, request_.timeout); !written) return written;
     auto head = read_head();
     if (!head) return head.error();
     if (head->status != 101 && head->status != 200) return refusal(*head);
-    duplex_.give_early(std::exchange(received_, {}));
+    duplex_.set_buffered(std::exchange(received_, {}));
     return {};
   }
 
@@ -159,16 +160,17 @@ class Handshake {
     if (Clock::now() >= deadline_)
       return error(ErrorKind::Timeout, "no answer within the time allowed");
     curl_waitfd readable{.fd = duplex_.fd(), .events = CURL_WAIT_POLLIN, .revents = 0};
-    curl_multi_poll(duplex_.pair().multi(), &readable, 1, poll_budget(deadline_), nullptr);
+    curl_multi_poll(duplex_.handles().multi(), &readable, 1, poll_timeout(deadline_), nullptr);
     return {};
   }
 
   Error error(ErrorKind kind, std::string_view detail) const {
-    return {kind, operation_of(request_), fmt::format("{}: {}", site_.route.shown, detail)};
+    return {kind, operation_of(request_),
+            fmt::format("{}: {}", destination_.route.display_name, detail)};
   }
 
   CurlDuplex& duplex_;
-  const Site& site_;
+  const Destination& destination_;
   const Request& request_;
   const std::stop_token stop_;
   const Clock::time_point deadline_ = Clock::now() + request_.timeout;
@@ -177,19 +179,21 @@ class Handshake {
 
 }  // namespace
 
-Result<std::unique_ptr<Duplex>> upgrade_connection(const Site& site, const Request& request,
+Result<std::unique_ptr<Duplex>> upgrade_connection(const Destination& destination,
+                                                   const Request& request,
                                                    const std::stop_token& stop) {
-  auto pair = CurlPair::make();
-  if (!pair) return Error{ErrorKind::Unavailable, "set up libcurl", "out of memory"};
-  // Its own scope: the transfer ends here, the connection it made stays with the pair.
-  if (auto made = Transfer(*pair, site, request, nullptr).connect(stop); !made) return made.error();
+  auto handles = CurlHandles::make();
+  if (!handles) return Error{ErrorKind::Unavailable, "set up libcurl", "out of memory"};
+  // Its own scope: the transfer ends here, the connection it made stays with the handles.
+  if (auto made = Transfer(*handles, destination, request, nullptr).connect(stop); !made)
+    return made.error();
   curl_socket_t socket = CURL_SOCKET_BAD;
-  curl_easy_getinfo(pair->easy(), CURLINFO_ACTIVESOCKET, &socket);
+  curl_easy_getinfo(handles->easy(), CURLINFO_ACTIVESOCKET, &socket);
   if (socket == CURL_SOCKET_BAD)
     return Error{ErrorKind::Unavailable, operation_of(request), "the connection is gone"};
 
-  auto duplex = std::make_unique<CurlDuplex>(std::move(pair), socket, operation_of(request));
-  if (auto done = Handshake(*duplex, site, request, stop).run(); !done) return done.error();
+  auto duplex = std::make_unique<CurlDuplex>(std::move(handles), socket, operation_of(request));
+  if (auto done = Handshake(*duplex, destination, request, stop).run(); !done) return done.error();
   return std::unique_ptr<Duplex>(std::move(duplex));
 }
 

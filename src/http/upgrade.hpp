@@ -11,7 +11,8 @@
 
 namespace kindlb::http {
 
-core::Result<std::unique_ptr<Duplex>> upgrade_connection(const Site& site, const Request& request,
+core::Result<std::unique_ptr<Duplex>> upgrade_connection(const Destination& destination,
+                                                         const Request& request,
                                                          const std::stop_token& stop);
 
 }  // namespace kindlb::http

@@ -190,5 +190,5 @@ TEST_CASE("a stop requested before the call lets nothing happen") {
   stop.request_stop();
   CHECK(client->send({}, stop.get_token()).error().kind == ErrorKind::Cancelled);
   CHECK(server.connections() == 0);
-  CHECK(client->send({}).ok());  // and the pair is as good as before
+  CHECK(client->send({}).ok());  // and the handles is as good as before
 }
