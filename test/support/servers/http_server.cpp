@@ -57,9 +57,9 @@ Received parse_head(std::string_view head) {
 }
 
 /// Nothing: the client has closed. `buffer` keeps what belongs to the next request.
-std::optional<Received> read_request(Wire& wire, std::string& buffer) {
+std::optional<Received> read_request(ServerConnection& peer, std::string& buffer) {
   const auto read_more = [&] {
-    const std::string more = wire.receive();
+    const std::string more = peer.receive();
     buffer += more;
     return !more.empty();
   };
@@ -72,8 +72,8 @@ std::optional<Received> read_request(Wire& wire, std::string& buffer) {
     if (!read_more()) return std::nullopt;
   request.body = buffer.substr(end + 4, length);
   buffer.erase(0, end + 4 + length);
-  request.server_name = wire.server_name();
-  request.client_name = wire.client_name();
+  request.server_name = peer.server_name();
+  request.client_name = peer.client_name();
   return request;
 }
 
@@ -115,15 +115,15 @@ void Exchange::end_chunks() {
 }
 
 bool Exchange::send(std::string_view bytes) {
-  return wire_.send(bytes);
+  return peer_.send(bytes);
 }
 
 std::string Exchange::receive() {
-  return wire_.receive();
+  return peer_.receive();
 }
 
 void Exchange::stall() {
-  while (!wire_.receive().empty()) continue;
+  while (!peer_.receive().empty()) continue;
   hang_up();
 }
 
@@ -203,8 +203,8 @@ void HttpServer::accept_loop() {
 void HttpServer::serve(Connection& connection) {
   block_sigpipe();
   {
-    Wire wire(connection.fd, static_cast<SSL_CTX*>(tls_context_.get()));
-    if (wire.handshake()) converse(wire);
+    ServerConnection peer(connection.fd, static_cast<SSL_CTX*>(tls_context_.get()));
+    if (peer.handshake()) serve_requests(peer);
   }
   // The descriptor is closed only after the thread was joined, so nobody else gets its number.
   ::shutdown(connection.fd, SHUT_RDWR);
@@ -213,10 +213,10 @@ void HttpServer::serve(Connection& connection) {
   changed_.notify_all();
 }
 
-void HttpServer::converse(Wire& wire) {
+void HttpServer::serve_requests(ServerConnection& peer) {
   std::string buffer;
-  while (auto request = read_request(wire, buffer)) {
-    Exchange exchange(wire, *std::move(request));
+  while (auto request = read_request(peer, buffer)) {
+    Exchange exchange(peer, *std::move(request));
     script_(exchange);
     if (exchange.hung_up()) return;
   }

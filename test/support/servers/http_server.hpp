@@ -33,12 +33,12 @@ struct Received {
   std::string header(std::string_view name) const;  ///< empty: not there
 };
 
-class Wire;
+class ServerConnection;
 
 /// One request, and the connection it came on.
 class Exchange {
  public:
-  Exchange(Wire& wire, Received request) : wire_(wire), request_(std::move(request)) {}
+  Exchange(ServerConnection& peer, Received request) : peer_(peer), request_(std::move(request)) {}
 
   const Received& request() const { return request_; }
 
@@ -59,7 +59,7 @@ class Exchange {
   bool hung_up() const { return hung_up_; }
 
  private:
-  Wire& wire_;
+  ServerConnection& peer_;
   Received request_;
   bool hung_up_ = false;
 };
@@ -106,7 +106,7 @@ class HttpServer {
   void listen_unix();
   void accept_loop();
   void serve(Connection& connection);
-  void converse(Wire& wire);
+  void serve_requests(ServerConnection& peer);
 
   const Script script_;
   const ServerOptions options_;

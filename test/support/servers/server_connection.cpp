@@ -39,17 +39,17 @@ std::shared_ptr<SSL_CTX> make_tls_context(const std::string& cert, const std::st
   return context;
 }
 
-Wire::Wire(int fd, SSL_CTX* context) : fd_(fd) {
+ServerConnection::ServerConnection(int fd, SSL_CTX* context) : fd_(fd) {
   if (context == nullptr) return;
   ssl_.reset(SSL_new(context));
   SSL_set_fd(ssl_.get(), fd);
 }
 
-bool Wire::handshake() {
+bool ServerConnection::handshake() {
   return !ssl_ || SSL_accept(ssl_.get()) == 1;
 }
 
-bool Wire::send(std::string_view bytes) {
+bool ServerConnection::send(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto sent = ssl_ ? SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
                            : ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -59,19 +59,19 @@ bool Wire::send(std::string_view bytes) {
   return true;
 }
 
-std::string Wire::receive() {
+std::string ServerConnection::receive() {
   std::array<char, 16384> buffer{};
   const auto count = ssl_ ? SSL_read(ssl_.get(), buffer.data(), static_cast<int>(buffer.size()))
                           : ::recv(fd_, buffer.data(), buffer.size(), 0);
   return count <= 0 ? std::string() : std::string(buffer.data(), static_cast<std::size_t>(count));
 }
 
-std::string Wire::server_name() const {
+std::string ServerConnection::server_name() const {
   const char* name = ssl_ ? SSL_get_servername(ssl_.get(), TLSEXT_NAMETYPE_host_name) : nullptr;
   return name == nullptr ? std::string() : std::string(name);
 }
 
-std::string Wire::client_name() const {
+std::string ServerConnection::client_name() const {
   X509* cert = ssl_ ? SSL_get0_peer_certificate(ssl_.get()) : nullptr;
   if (cert == nullptr) return {};
   std::array<char, 256> name{};

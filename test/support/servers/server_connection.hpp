@@ -13,10 +13,10 @@ namespace kindlb::test {
 std::shared_ptr<SSL_CTX> make_tls_context(const std::string& cert, const std::string& key,
                                           const std::string& client_ca);
 
-class Wire {
+class ServerConnection {
  public:
   /// Borrows `fd`. `context` null: no TLS.
-  Wire(int fd, SSL_CTX* context);
+  ServerConnection(int fd, SSL_CTX* context);
 
   bool handshake();  ///< false: the client refused us, or we it
   bool send(std::string_view bytes);
