@@ -197,7 +197,7 @@ End Balancer::shows(const std::string& what,
 Result<core::Service> Balancer::look() const {
   const auto found = world_.objects.get(path(), world_.stop);
   if (!found) return found.error();
-  return kube::service_in(*found);
+  return kube::service_from(*found);
 }
 
 }  // namespace kindlb::conformance

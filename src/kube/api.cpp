@@ -62,9 +62,9 @@ class HttpApi final : public Api {
                               std::stop_token stop = {});
   Result<std::string> field_of(const std::string& target, const std::string& operation,
                                const std::vector<const char*>& path, std::stop_token stop);
-  Error why_refused(const core::StatusApply& apply, Error error);
-  Result<void> emit_again(const core::Service& about, const core::EventNote& note,
-                          core::Timestamp now);
+  Error classify_refusal(const core::StatusApply& apply, Error error);
+  Result<void> count_event(const core::Service& about, const core::EventNote& note,
+                           core::Timestamp now);
   Result<ReleaseStep> next_release_step(const ReleasePatch& patch, const std::string& operation);
 
   std::shared_ptr<http::Client> client_;
@@ -105,14 +105,14 @@ Result<core::Service> HttpApi::apply_status(const core::StatusApply& apply) {
       service_path(apply.key) + "/status?fieldManager=" + core::kFieldManager + "&force=true";
   const auto response = call(
       request("PATCH", target, "application/apply-patch+yaml", encode_apply(apply)), operation);
-  if (!response) return why_refused(apply, response.error());
+  if (!response) return classify_refusal(apply, response.error());
   return decode_service(parse_json(response->body), cluster_);
 }
 
 /// A uid that matches no longer comes back as 422 when a namesake is there (the uid is immutable)
 /// and as 409 when nothing is, but both also have other reasons. Instead of reading the server's
 /// prose, look whether the object we meant is still there.
-Error HttpApi::why_refused(const core::StatusApply& apply, Error error) {
+Error HttpApi::classify_refusal(const core::StatusApply& apply, Error error) {
   if (error.kind != ErrorKind::Conflict && error.kind != ErrorKind::Invalid) return error;
   const auto uid =
       field_of(service_path(apply.key), error.operation, {"metadata", "uid"}, std::stop_token{});
@@ -164,14 +164,14 @@ Result<void> HttpApi::emit(const core::Service& about, const core::EventNote& no
   }
   // Nobody will read an event in a namespace that is going away.
   if (response->status == 403 && has_cause(response->body, "NamespaceTerminating")) return {};
-  if (response->status == 409) return emit_again(about, note, now);
+  if (response->status == 409) return count_event(about, note, now);
   if (!is_success(*response)) return error_of(*response, operation);
   return {};
 }
 
 /// It was told before: count it.
-Result<void> HttpApi::emit_again(const core::Service& about, const core::EventNote& note,
-                                 core::Timestamp now) {
+Result<void> HttpApi::count_event(const core::Service& about, const core::EventNote& note,
+                                  core::Timestamp now) {
   const auto operation = "count event " + note.reason + " about " + named(about.key);
   const auto target = events_path(about.key.ns) + "/" + event_name(about, note);
   const auto before = call(request("GET", target), operation);
@@ -181,7 +181,7 @@ Result<void> HttpApi::emit_again(const core::Service& about, const core::EventNo
       event.is_object() && event.contains("count") && event["count"].is_number_unsigned();
   const auto count = counted ? event["count"].get<std::uint64_t>() : 1;
   const auto done = call(
-      request("PATCH", target, "application/merge-patch+json", encode_event_again(count + 1, now)),
+      request("PATCH", target, "application/merge-patch+json", encode_event_count(count + 1, now)),
       operation);
   if (!done) return done.error();
   return {};

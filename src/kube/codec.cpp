@@ -43,7 +43,7 @@ std::vector<core::IpFamily> read_families(const Reader& spec) {
     else if (family == name_of(core::IpFamily::V6))
       families.push_back(core::IpFamily::V6);
     else
-      spec.complain("ipFamilies", "'" + family + "' is not known: use IPv4 or IPv6");
+      spec.report("ipFamilies", "'" + family + "' is not known: use IPv4 or IPv6");
   }
   return families;
 }
@@ -108,7 +108,7 @@ core::Timestamp read_time(const Reader& from, const char* key) {
   const auto text = from.text(key);
   if (text.empty()) return {};
   const auto time = parse_time(text);
-  if (!time) from.complain(key, "'" + text + "' is not a time");
+  if (!time) from.report(key, "'" + text + "' is not a time");
   return time.value_or(core::Timestamp{});
 }
 

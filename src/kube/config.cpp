@@ -129,9 +129,9 @@ Result<void> fill_cluster(const YAML::Node& cluster, const fs::path& folder, htt
 }
 
 /// Ways to log in that need another program or that the API server no longer has.
-Result<void> refuse_unusable(const YAML::Node& user) {
-  static constexpr std::array kUnusable{"exec", "auth-provider", "username", "password", "as"};
-  for (const char* key : kUnusable)
+Result<void> refuse_unsupported_login(const YAML::Node& user) {
+  static constexpr std::array kUnsupported{"exec", "auth-provider", "username", "password", "as"};
+  for (const char* key : kUnsupported)
     if (has(user, key))
       return invalid(
           fmt::format("the user logs in by '{}', which kindlb does not do; give it a kubeconfig "
@@ -151,7 +151,7 @@ Result<std::string> token_of(const YAML::Node& user, const fs::path& folder) {
 }
 
 Result<void> fill_user(const YAML::Node& user, const fs::path& folder, http::Endpoint& out) {
-  if (auto usable = refuse_unusable(user); !usable) return usable;
+  if (auto usable = refuse_unsupported_login(user); !usable) return usable;
   auto cert = pem_of(user, "client-certificate", folder);
   if (!cert) return cert.error();
   auto key = pem_of(user, "client-key", folder);

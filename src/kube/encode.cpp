@@ -126,7 +126,7 @@ std::string encode_status(const core::StatusApply& apply) {
   return to_text(status_of(apply));
 }
 
-std::string shortened(const std::string& text, std::size_t limit) {
+std::string truncated(const std::string& text, std::size_t limit) {
   if (text.size() <= limit) return text;
   while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
   return text.substr(0, limit);
@@ -139,7 +139,7 @@ std::string event_name(const core::Service& about, const core::EventNote& note) 
   return about.key.name + "." + hash.text();
 }
 
-std::string encode_event_again(std::uint64_t count, core::Timestamp now) {
+std::string encode_event_count(std::uint64_t count, core::Timestamp now) {
   return to_text({{"count", count}, {"lastTimestamp", format_time(now)}});
 }
 
@@ -159,7 +159,7 @@ std::string encode_event(const core::Service& about, const core::EventNote& note
                     {"resourceVersion", about.resource_version}}},
                   {"type", warning ? "Warning" : "Normal"},
                   {"reason", note.reason},
-                  {"message", shortened(note.message, kMaxEventMessage)},
+                  {"message", truncated(note.message, kMaxEventMessage)},
                   {"source", {{"component", core::kFieldManager}}},
                   {"reportingComponent", core::kFieldManager},
                   {"firstTimestamp", time},

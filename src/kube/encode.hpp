@@ -21,7 +21,7 @@ std::string event_name(const core::Service& about, const core::EventNote& note);
 std::string encode_event(const core::Service& about, const core::EventNote& note,
                          core::Timestamp now);
 /// A merge patch that says it happened again.
-std::string encode_event_again(std::uint64_t count, core::Timestamp now);
+std::string encode_event_count(std::uint64_t count, core::Timestamp now);
 
 /// What to send to take our things off a Service as it was just read.
 struct ReleaseStep {
@@ -32,6 +32,6 @@ struct ReleaseStep {
 core::Result<ReleaseStep> plan_release(std::string_view service_json, const ReleasePatch& wanted);
 
 /// `text` without the bytes beyond `limit`, never cutting a UTF-8 sequence in two.
-std::string shortened(const std::string& text, std::size_t limit);
+std::string truncated(const std::string& text, std::size_t limit);
 
 }  // namespace kindlb::kube

@@ -19,9 +19,9 @@ bool is_managed_fields(Parse event, const Json& parsed) {
 
 /// Hands out the elements of the top-level list "items" as they are completed and has the parser
 /// forget each of them at once.
-class ItemSieve {
+class ItemStream {
  public:
-  explicit ItemSieve(const std::function<void(const Json&)>& item) : item_(item) {}
+  explicit ItemStream(const std::function<void(const Json&)>& item) : item_(item) {}
 
   bool operator()(int depth, Parse event, const Json& parsed) {
     if (event == Parse::key && depth == 1) in_items_ = parsed == "items";
@@ -44,7 +44,7 @@ std::optional<EventKind> kind_named(const std::string& type) {
   return std::nullopt;
 }
 
-Error broken(const char* operation, std::string detail) {
+Error protocol_error(const char* operation, std::string detail) {
   return {ErrorKind::Protocol, operation, std::move(detail)};
 }
 }  // namespace
@@ -56,35 +56,35 @@ Json parse_json(std::string_view text) {
 }
 
 Result<Page> decode_page(std::string_view text, const std::function<void(const Json&)>& item) {
-  ItemSieve sieve(item);
+  ItemStream items(item);
   const auto json = Json::parse(
-      text, [&](int depth, Parse event, const Json& parsed) { return sieve(depth, event, parsed); },
+      text, [&](int depth, Parse event, const Json& parsed) { return items(depth, event, parsed); },
       false);
-  if (json.is_discarded()) return broken("read list", "not JSON");
+  if (json.is_discarded()) return protocol_error("read list", "not JSON");
   Problem problem;
   const Reader list(json, problem);
   const auto meta = list.object("metadata");
   Page page{meta.required("resourceVersion"), meta.text("continue")};
   list.each("items", [](const Reader&) {});  // only what is no object is left in there
-  if (problem.text) return broken("read list", *problem.text);
+  if (problem.text) return protocol_error("read list", *problem.text);
   return page;
 }
 
 Result<EventHead> decode_event(std::string_view line,
                                const std::function<void(EventKind, const Json&)>& object) {
   const auto json = parse_json(line);
-  if (json.is_discarded()) return broken("read watch event", "not JSON");
+  if (json.is_discarded()) return protocol_error("read watch event", "not JSON");
   Problem problem;
   const Reader event(json, problem);
   const auto type = event.required("type");
   const auto body = event.object("object");
-  if (problem.text) return broken("read watch event", *problem.text);
-  if (!event.has("object")) return broken("read watch event", "object: missing");
+  if (problem.text) return protocol_error("read watch event", *problem.text);
+  if (!event.has("object")) return protocol_error("read watch event", "object: missing");
   if (type == "ERROR") return error_of_status(json["object"], "watch");
   const auto kind = kind_named(type);
-  if (!kind) return broken("read watch event", "type: '" + type + "' is not known");
+  if (!kind) return protocol_error("read watch event", "type: '" + type + "' is not known");
   EventHead head{*kind, body.object("metadata").required("resourceVersion")};
-  if (problem.text) return broken("read watch event", *problem.text);
+  if (problem.text) return protocol_error("read watch event", *problem.text);
   if (*kind != EventKind::Bookmark) object(*kind, json["object"]);
   return head;
 }

@@ -83,14 +83,14 @@ void fill_metadata(Json& object, bool namespaced) {
 
 /// A word that YAML took for something else is the usual reason for "not a string", and quotes are
 /// that for "not a number".
-std::string quoting_advice(const Node& culprit, const std::string& what) {
-  if (culprit.kind != yaml::Kind::Scalar) return {};
-  if (!culprit.plain && what.ends_with("not a port number"))
-    return "; \"" + culprit.text + "\" is a string: write it without quotes";
-  if (!culprit.plain || what.find("string") == std::string::npos) return {};
-  const bool flag = std::holds_alternative<bool>(yaml::resolve(culprit));
-  return "; " + culprit.text + " is a " + (flag ? "boolean" : "number") + " in YAML: write \"" +
-         culprit.text + "\"";
+std::string quoting_advice(const Node& field, const std::string& what) {
+  if (field.kind != yaml::Kind::Scalar) return {};
+  if (!field.plain && what.ends_with("not a port number"))
+    return "; \"" + field.text + "\" is a string: write it without quotes";
+  if (!field.plain || what.find("string") == std::string::npos) return {};
+  const bool flag = std::holds_alternative<bool>(yaml::resolve(field));
+  return "; " + field.text + " is a " + (flag ? "boolean" : "number") + " in YAML: write \"" +
+         field.text + "\"";
 }
 
 }  // namespace
@@ -139,9 +139,9 @@ class DocumentReader {
     fill_metadata(json, true);
     Problem problem;
     auto service = kube::read_service(json, into_.cluster_, problem);
-    if (problem.text) return mistake(node, problem);
-    if (const auto refusal = refused(service))
-      return mistake(node, {refusal->path + ": " + refusal->what, refusal->path});
+    if (problem.text) return error_in(node, problem);
+    if (const auto invalid = validate(service))
+      return error_in(node, {invalid->path + ": " + invalid->message, invalid->path});
     if (auto once = remember(node, "Service", service.key.ns, service.key.name); !once.ok())
       return once;
     into_.found_.services.push_back(std::move(service));
@@ -153,7 +153,7 @@ class DocumentReader {
     fill_metadata(json, true);
     Problem problem;
     auto slice = kube::read_slice(json, into_.cluster_, problem);
-    if (problem.text) return mistake(node, problem);
+    if (problem.text) return error_in(node, problem);
     if (!slice) {
       note(node, "EndpointSlice " + text_at(node, "metadata.name") +
                      " is not looked at: it has no label kubernetes.io/service-name, or no "
@@ -171,7 +171,7 @@ class DocumentReader {
     fill_metadata(json, false);
     Problem problem;
     auto read = kube::read_node(json, problem);
-    if (problem.text) return mistake(node, problem);
+    if (problem.text) return error_in(node, problem);
     if (auto once = remember(node, "Node", "", read.name); !once.ok()) return once;
     into_.found_.nodes.push_back(std::move(read));
     return {};
@@ -186,10 +186,10 @@ class DocumentReader {
     return at(node, kind + " " + full + " is also at " + entry->second);
   }
 
-  core::Error mistake(const Node& object, const Problem& problem) const {
-    const auto& culprit = yaml::nearest(object, problem.path);
+  core::Error error_in(const Node& object, const Problem& problem) const {
+    const auto& field = yaml::nearest(object, problem.path);
     const auto what = problem.text.value_or("");
-    return yaml::fault(file_, culprit.place, what + quoting_advice(culprit, what));
+    return yaml::fault(file_, field.place, what + quoting_advice(field, what));
   }
 
   core::Error at(const Node& node, std::string what) const {
@@ -197,8 +197,8 @@ class DocumentReader {
   }
 
   void note(const Node& node, std::string what) {
-    const auto told = yaml::fault(file_, node.place, std::move(what));
-    into_.found_.notes.push_back(told.operation + ": " + told.detail);
+    const auto located = yaml::fault(file_, node.place, std::move(what));
+    into_.found_.notes.push_back(located.operation + ": " + located.detail);
   }
 
   ManifestReader& into_;

@@ -94,7 +94,7 @@ std::shared_ptr<Objects> make_objects(std::shared_ptr<http::Client> client) {
   return std::make_shared<HttpObjects>(std::move(client));
 }
 
-Result<core::Service> service_in(const Json& object) {
+Result<core::Service> service_from(const Json& object) {
   return decode_service(object, "");
 }
 

@@ -16,13 +16,13 @@ const Json& nothing() {
 }  // namespace
 
 Reader::Reader(const Json& value, Problem& problem) : value_(value), problem_(problem) {
-  if (!value_.is_object()) complain({}, "not an object");
+  if (!value_.is_object()) report({}, "not an object");
 }
 
 Reader::Reader(const Json& value, const Reader& parent, std::string_view name, std::size_t index)
     : value_(value), problem_(parent.problem_), parent_(&parent), name_(name) {
   if (index != kNoIndex) index_ = index;
-  if (!value_.is_object()) complain({}, "not an object");
+  if (!value_.is_object()) report({}, "not an object");
 }
 
 std::string Reader::path() const {
@@ -34,7 +34,7 @@ std::string Reader::path() const {
   return path;
 }
 
-void Reader::complain(std::string_view key, std::string_view what, std::string_view inside) const {
+void Reader::report(std::string_view key, std::string_view what, std::string_view inside) const {
   if (problem_.text) return;
   auto where = path();
   if (!where.empty() && !key.empty()) where += '.';
@@ -57,13 +57,13 @@ std::string Reader::text(const char* key) const {
   const Json* const field = find(key);
   if (field == nullptr) return {};
   if (field->is_string()) return field->get_ref<const std::string&>();
-  complain(key, "not a string");
+  report(key, "not a string");
   return {};
 }
 
 std::string Reader::required(const char* key) const {
   auto value = text(key);
-  if (value.empty()) complain(key, "missing");
+  if (value.empty()) report(key, "missing");
   return value;
 }
 
@@ -71,7 +71,7 @@ std::optional<bool> Reader::maybe_flag(const char* key) const {
   const Json* const field = find(key);
   if (field == nullptr) return std::nullopt;
   if (field->is_boolean()) return field->get<bool>();
-  complain(key, "not a boolean");
+  report(key, "not a boolean");
   return std::nullopt;
 }
 
@@ -85,7 +85,7 @@ std::optional<std::uint16_t> Reader::port(const char* key) const {
   // A negative number is not "unsigned" to the parser, so that this covers both ends.
   if (field->is_number_unsigned() && field->get<std::uint64_t>() <= 65535)
     return static_cast<std::uint16_t>(field->get<std::uint64_t>());
-  complain(key, "not a port number");
+  report(key, "not a port number");
   return std::nullopt;
 }
 
@@ -95,7 +95,7 @@ int Reader::number(const char* key) const {
   constexpr std::uint64_t kMax = std::numeric_limits<int>::max();
   if (field->is_number_unsigned() && field->get<std::uint64_t>() <= kMax)
     return static_cast<int>(field->get<std::uint64_t>());
-  complain(key, "not a number");
+  report(key, "not a number");
   return 0;
 }
 
@@ -103,7 +103,7 @@ std::string Reader::number_or_text(const char* key) const {
   const Json* const field = find(key);
   if (field == nullptr || field->is_string()) return text(key);
   if (field->is_number_integer()) return field->dump();
-  complain(key, "neither a number nor a string");
+  report(key, "neither a number nor a string");
   return {};
 }
 
@@ -111,13 +111,13 @@ std::vector<std::string> Reader::texts(const char* key) const {
   std::vector<std::string> values;
   const Json* const field = find(key);
   if (field == nullptr) return values;
-  if (!field->is_array()) complain(key, "not a list");
+  if (!field->is_array()) report(key, "not a list");
   for (std::size_t i = 0; field->is_array() && i < field->size(); ++i) {
     const auto& element = (*field)[i];
     if (element.is_string())
       values.push_back(element.get_ref<const std::string&>());
     else
-      complain(key, "not a list of strings", "[" + std::to_string(i) + "]");
+      report(key, "not a list of strings", "[" + std::to_string(i) + "]");
   }
   return values;
 }
@@ -127,14 +127,14 @@ std::map<std::string, std::string> Reader::text_map(const char* key) const {
   const Json* const field = find(key);
   if (field == nullptr) return values;
   if (!field->is_object()) {
-    complain(key, "not an object");
+    report(key, "not an object");
     return values;
   }
   for (const auto& [name, value] : field->items()) {
     if (value.is_string())
       values.emplace(name, value.get_ref<const std::string&>());
     else
-      complain(key, "'" + name + "' is not a string", "." + name);
+      report(key, "'" + name + "' is not a string", "." + name);
   }
   return values;
 }
@@ -148,7 +148,7 @@ void Reader::each(const char* key, const std::function<void(const Reader&)>& ele
   const Json* const field = find(key);
   if (field == nullptr) return;
   if (!field->is_array()) {
-    complain(key, "not a list");
+    report(key, "not a list");
     return;
   }
   for (std::size_t i = 0; i < field->size(); ++i) element(Reader((*field)[i], *this, key, i));

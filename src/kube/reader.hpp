@@ -57,12 +57,12 @@ class Reader {
     std::string known;
     for (const auto& [name, enumerator] : names)
       known += (known.empty() ? "" : ", ") + std::string(name);
-    complain(key, "'" + value + "' is not known: use one of " + known);
+    report(key, "'" + value + "' is not known: use one of " + known);
     return fallback;
   }
 
   /// `inside`: what leads from that field to the culprit, "[1]" or ".name"; told apart from `what`.
-  void complain(std::string_view key, std::string_view what, std::string_view inside = {}) const;
+  void report(std::string_view key, std::string_view what, std::string_view inside = {}) const;
 
  private:
   Reader(const Json& value, const Reader& parent, std::string_view name, std::size_t index);

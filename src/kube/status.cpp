@@ -16,7 +16,7 @@ std::string quote(std::string_view body) {
 }
 
 /// The Status' message, or its reason; empty when it has neither.
-std::string words_of(const Json& status) {
+std::string message_of(const Json& status) {
   Problem ignored;
   const Reader reader(status, ignored);
   auto message = reader.text("message");
@@ -25,10 +25,10 @@ std::string words_of(const Json& status) {
 }  // namespace
 
 core::Error error_of(const http::Response& response, const std::string& operation) {
-  auto words = words_of(parse_json(response.body));
-  if (words.empty()) words = quote(response.body);
-  auto detail = words.empty() ? fmt::format("HTTP {}", response.status)
-                              : fmt::format("{} (HTTP {})", words, response.status);
+  auto message = message_of(parse_json(response.body));
+  if (message.empty()) message = quote(response.body);
+  auto detail = message.empty() ? fmt::format("HTTP {}", response.status)
+                                : fmt::format("{} (HTTP {})", message, response.status);
   return {http::kind_of_status(response.status), operation, std::move(detail)};
 }
 
@@ -36,7 +36,7 @@ core::Error error_of_status(const Json& status, const std::string& operation) {
   Problem ignored;
   const int code = Reader(status, ignored).number("code");
   const auto kind = code >= 400 ? http::kind_of_status(code) : core::ErrorKind::Unavailable;
-  return {kind, operation, fmt::format("{} (code {})", words_of(status), code)};
+  return {kind, operation, fmt::format("{} (code {})", message_of(status), code)};
 }
 
 bool has_cause(std::string_view body, std::string_view reason) {

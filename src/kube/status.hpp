@@ -1,6 +1,6 @@
 #pragma once
 // Refusals of the API server (metav1.Status) as Errors: the kind for the code, the server's own
-// words for people.
+// message for people.
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/http/client.hpp"

@@ -23,11 +23,12 @@ bool is_label(std::string_view text, std::size_t longest) {
          std::ranges::all_of(text, [](char c) { return is_plain(c) || c == '-'; });
 }
 
-std::optional<Refusal> refused_name(const char* path, const std::string& name) {
+std::optional<ValidationError> validate_name(const char* path, const std::string& name) {
   if (is_label(name, kLongestLabel)) return std::nullopt;
-  return Refusal{path,
-                 "no such name is allowed: use a-z, 0-9 and '-' between them, 63 characters at "
-                 "most"};
+  return ValidationError{
+      path,
+      "no such name is allowed: use a-z, 0-9 and '-' between them, 63 characters at "
+      "most"};
 }
 
 /// An IANA service name has a letter. A number stands for itself, and 0 for "as the port".
@@ -40,47 +41,51 @@ bool is_target(const std::string& text) {
                           std::ranges::any_of(text, [](char c) { return c >= 'a' && c <= 'z'; }));
 }
 
-std::optional<Refusal> refused_port(const std::vector<core::ServicePort>& ports, std::size_t i) {
+std::optional<ValidationError> validate_port(const std::vector<core::ServicePort>& ports,
+                                             std::size_t i) {
   const auto path = "spec.ports[" + std::to_string(i) + "]";
   const auto& port = ports[i];
-  if (port.port == 0) return Refusal{path + ".port", "missing, or not from 1 to 65535"};
+  if (port.port == 0) return ValidationError{path + ".port", "missing, or not from 1 to 65535"};
   if (ports.size() > 1 && port.name.empty())
-    return Refusal{path + ".name", "missing; a Service with several ports must name each"};
+    return ValidationError{path + ".name", "missing; a Service with several ports must name each"};
   if (!is_target(port.target_port))
-    return Refusal{path + ".targetPort",
-                   "neither a port from 1 to 65535 nor the name of one (a-z, 0-9 and '-', with a "
-                   "letter, 15 characters at most)"};
+    return ValidationError{
+        path + ".targetPort",
+        "neither a port from 1 to 65535 nor the name of one (a-z, 0-9 and '-', with a "
+        "letter, 15 characters at most)"};
   for (std::size_t j = 0; j < i; ++j) {
     if (ports[j].port == port.port && ports[j].protocol == port.protocol)
-      return Refusal{path, std::string(name_of(port.protocol)) + " " + std::to_string(port.port) +
-                               " is also spec.ports[" + std::to_string(j) + "]"};
+      return ValidationError{path, std::string(name_of(port.protocol)) + " " +
+                                       std::to_string(port.port) + " is also spec.ports[" +
+                                       std::to_string(j) + "]"};
     if (!port.name.empty() && ports[j].name == port.name)
-      return Refusal{path + ".name",
-                     "'" + port.name + "' is also spec.ports[" + std::to_string(j) + "]"};
+      return ValidationError{path + ".name",
+                             "'" + port.name + "' is also spec.ports[" + std::to_string(j) + "]"};
   }
   return std::nullopt;
 }
 
-std::optional<Refusal> refused_families(const std::vector<core::IpFamily>& families) {
+std::optional<ValidationError> validate_families(const std::vector<core::IpFamily>& families) {
   for (std::size_t i = 1; i < families.size(); ++i)
     if (std::find(families.begin(), families.begin() + static_cast<long>(i), families[i]) !=
         families.begin() + static_cast<long>(i))
-      return Refusal{"spec.ipFamilies[" + std::to_string(i) + "]",
-                     std::string(name_of(families[i])) + " is given twice"};
+      return ValidationError{"spec.ipFamilies[" + std::to_string(i) + "]",
+                             std::string(name_of(families[i])) + " is given twice"};
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Refusal> refused(const core::Service& service) {
-  if (auto problem = refused_name("metadata.name", service.key.name)) return problem;
-  if (auto problem = refused_name("metadata.namespace", service.key.ns)) return problem;
+std::optional<ValidationError> validate(const core::Service& service) {
+  if (auto problem = validate_name("metadata.name", service.key.name)) return problem;
+  if (auto problem = validate_name("metadata.namespace", service.key.ns)) return problem;
   const auto& ports = service.spec.ports;
   if (ports.empty() && service.spec.type == core::ServiceType::LoadBalancer)
-    return Refusal{"spec.ports", "missing; a Service of type LoadBalancer has at least one port"};
+    return ValidationError{"spec.ports",
+                           "missing; a Service of type LoadBalancer has at least one port"};
   for (std::size_t i = 0; i < ports.size(); ++i)
-    if (auto problem = refused_port(ports, i)) return problem;
-  return refused_families(service.spec.ip_families);
+    if (auto problem = validate_port(ports, i)) return problem;
+  return validate_families(service.spec.ip_families);
 }
 
 }  // namespace kindlb::kube

@@ -9,12 +9,12 @@
 
 namespace kindlb::kube {
 
-struct Refusal {
+struct ValidationError {
   std::string path;  ///< the field that an API server would name
-  std::string what;
+  std::string message;
 };
 
 /// Of a Service as written, before defaults.
-std::optional<Refusal> refused(const core::Service& service);
+std::optional<ValidationError> validate(const core::Service& service);
 
 }  // namespace kindlb::kube

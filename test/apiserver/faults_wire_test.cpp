@@ -51,9 +51,9 @@ TEST_CASE("a reflector comes through every failure of its list and its watch") {
   for (const auto& c : cases) {
     CAPTURE(c.name);
     const Rig rig;
-    Recorder recorder;
+    RecordingObserver recorder;
     const auto reflectors = kube::start_reflectors(rig.client, "kind", recorder);
-    REQUIRE(recorder.hears("state services ok"));
+    REQUIRE(recorder.wait_for("state services ok"));
     rig.fault(c.fault);
     // What lists is only asked again after an expired watch.
     if (std::string(c.fault).find("\"list\"") != std::string::npos)
@@ -72,12 +72,12 @@ TEST_CASE("writes that fail say so, and succeed when they are tried again") {
   const Rig rig;
   make(*rig.client, "web");
   const auto api = kube::make_api(rig.client, "kind");
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto reflectors = kube::start_reflectors(rig.client, "kind", recorder);
-  REQUIRE(recorder.hears("state services ok"));
+  REQUIRE(recorder.wait_for("state services ok"));
   send(*rig.client, "PATCH", std::string(kServices) + "/web",
        R"({"metadata":{"labels":{"a":"b"}}})", "application/merge-patch+json");
-  REQUIRE(recorder.hears("service default/web"));
+  REQUIRE(recorder.wait_for("service default/web"));
   core::StatusApply apply;
   apply.key = recorder.last_service().key;
   apply.uid = recorder.last_service().uid;

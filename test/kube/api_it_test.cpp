@@ -222,23 +222,23 @@ TEST_CASE("a release that loses a race reads again") {
   const auto uid = space.create_service("web");
   REQUIRE(space.api->apply_status(an_apply(space.key("web"), uid)).ok());
   SUBCASE("against a change") {
-    const auto meddler = std::make_shared<test::Meddler>(space.client, [&] {
+    const auto writer = std::make_shared<test::ConcurrentWriter>(space.client, [&] {
       space.rest.patch(space.services() + "/web", "merge",
                        R"({"metadata":{"finalizers":["other.io/first",)"
                        R"("service.kubernetes.io/load-balancer-cleanup"]}})");
     });
-    CHECK(kube::make_api(meddler, "kind")->release({space.key("web"), uid, true}).ok());
-    CHECK(meddler->patches == 2);
+    CHECK(kube::make_api(writer, "kind")->release({space.key("web"), uid, true}).ok());
+    CHECK(writer->patches == 2);
     CHECK(space.service("web")["metadata"]["finalizers"] == json({"other.io/first"}));
   }
   SUBCASE("against a namesake") {
-    const auto meddler = std::make_shared<test::Meddler>(space.client, [&] {
+    const auto writer = std::make_shared<test::ConcurrentWriter>(space.client, [&] {
       space.rest.remove(space.services() + "/web");
       space.rest.patch(space.services() + "/web", "merge", R"({"metadata":{"finalizers":null}})");
       space.create_service("web");
     });
-    CHECK(kube::make_api(meddler, "kind")->release({space.key("web"), uid, true}).ok());
-    CHECK(meddler->patches == 1);
+    CHECK(kube::make_api(writer, "kind")->release({space.key("web"), uid, true}).ok());
+    CHECK(writer->patches == 1);
   }
 }
 

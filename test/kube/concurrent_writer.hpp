@@ -10,13 +10,13 @@
 
 namespace kindlb::test {
 
-/// Calls `meddle` just before the first PATCH goes out.
-class Meddler final : public http::Client {
+/// Calls `write` just before the first PATCH goes out.
+class ConcurrentWriter final : public http::Client {
  public:
-  Meddler(std::shared_ptr<http::Client> inner, std::function<void()> meddle)
-      : inner_(std::move(inner)), meddle_(std::move(meddle)) {}
+  ConcurrentWriter(std::shared_ptr<http::Client> inner, std::function<void()> write)
+      : inner_(std::move(inner)), write_(std::move(write)) {}
   core::Result<http::Response> send(const http::Request& request, std::stop_token stop) override {
-    if (request.method == "PATCH" && ++patches == 1) meddle_();
+    if (request.method == "PATCH" && ++patches == 1) write_();
     return inner_->send(request, std::move(stop));
   }
   core::Result<http::Response> stream(const http::Request& request, const http::ChunkSink& sink,
@@ -31,7 +31,7 @@ class Meddler final : public http::Client {
 
  private:
   std::shared_ptr<http::Client> inner_;
-  std::function<void()> meddle_;
+  std::function<void()> write_;
 };
 
 }  // namespace kindlb::test

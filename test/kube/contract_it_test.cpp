@@ -175,9 +175,9 @@ TEST_CASE("a Service that was made anew under the same name gets nothing of the 
     REQUIRE(space.api->apply_status(write).ok());
   }
   std::string fresh;
-  const auto meddler =
-      std::make_shared<test::Meddler>(space.client, [&] { fresh = replace(space, "web"); });
-  const auto api = kube::make_api(meddler, "kind");
+  const auto writer = std::make_shared<test::ConcurrentWriter>(
+      space.client, [&] { fresh = replace(space, "web"); });
+  const auto api = kube::make_api(writer, "kind");
   const auto overtaken = api->apply_status(write);
   REQUIRE_FALSE(overtaken.ok());
   CHECK(overtaken.error().kind == ErrorKind::NotFound);

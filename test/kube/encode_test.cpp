@@ -115,15 +115,15 @@ TEST_CASE("the same news about the same Service has the same name, other news an
     CHECK(name != kube::event_name(about, other));
   about.uid = "u-2";
   CHECK(name != kube::event_name(about, note));
-  CHECK(kube::encode_event_again(3, noon()) ==
+  CHECK(kube::encode_event_count(3, noon()) ==
         R"({"count":3,"lastTimestamp":"2026-01-02T12:00:00Z"})");
 }
 
-TEST_CASE("messages are shortened between characters") {
-  CHECK(kube::shortened("abc", 3) == "abc");
-  CHECK(kube::shortened("abcd", 3) == "abc");
-  CHECK(kube::shortened("ab\xC3\xA9", 3) == "ab");
-  CHECK(kube::shortened("\x80\x80\x80", 2).empty());
+TEST_CASE("messages are truncated between characters") {
+  CHECK(kube::truncated("abc", 3) == "abc");
+  CHECK(kube::truncated("abcd", 3) == "abc");
+  CHECK(kube::truncated("ab\xC3\xA9", 3) == "ab");
+  CHECK(kube::truncated("\x80\x80\x80", 2).empty());
 }
 
 TEST_CASE("releasing a recorded Service") {

@@ -29,11 +29,11 @@ std::string names_in(const std::string& text, kube::Page* page = nullptr) {
 }
 
 /// Kind and object of one line, or the error's kind.
-struct Heard {
+struct DecodedEvent {
   core::Result<kube::EventHead> head;
   std::string object;
 };
-Heard hear(const std::string& line) {
+DecodedEvent decode(const std::string& line) {
   std::string object;
   auto head = kube::decode_event(line, [&](EventKind, const kube::Json& json) {
     const auto name = kube::decode_name(json);
@@ -84,29 +84,29 @@ TEST_CASE("events of a watch") {
   for (const auto& c : {Case{"ADDED", EventKind::Added}, Case{"MODIFIED", EventKind::Modified},
                         Case{"DELETED", EventKind::Deleted}}) {
     SUBCASE(c.type) {
-      const auto heard = hear(std::string(R"({"type":")") + c.type +
-                              R"(","object":{"metadata":{"name":"x","resourceVersion":"9"}}})");
-      REQUIRE_MESSAGE(heard.head.ok(), heard.head.error().text());
-      CHECK((*heard.head == kube::EventHead{c.want, "9"}));
-      CHECK(heard.object == "x");
+      const auto event = decode(std::string(R"({"type":")") + c.type +
+                                R"(","object":{"metadata":{"name":"x","resourceVersion":"9"}}})");
+      REQUIRE_MESSAGE(event.head.ok(), event.head.error().text());
+      CHECK((*event.head == kube::EventHead{c.want, "9"}));
+      CHECK(event.object == "x");
     }
   }
   SUBCASE("BOOKMARK") {
-    const auto heard = hear(
+    const auto event = decode(
         R"({"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"290"}}})");
-    REQUIRE(heard.head.ok());
-    CHECK((*heard.head == kube::EventHead{EventKind::Bookmark, "290"}));
-    CHECK(heard.object.empty());
+    REQUIRE(event.head.ok());
+    CHECK((*event.head == kube::EventHead{EventKind::Bookmark, "290"}));
+    CHECK(event.object.empty());
   }
 }
 
 TEST_CASE("an error in the stream keeps its kind and its words") {
-  const auto expired = hear(fixture("watch_expired.json")).head;
+  const auto expired = decode(fixture("watch_expired.json")).head;
   REQUIRE_FALSE(expired.ok());
   CHECK(expired.error().text() == "watch: too old resource version: 1 (209) (code 410) (Expired)");
-  CHECK(hear(R"({"type":"ERROR","object":{"code":500,"message":"m"}})").head.error().kind ==
+  CHECK(decode(R"({"type":"ERROR","object":{"code":500,"message":"m"}})").head.error().kind ==
         ErrorKind::Unavailable);
-  CHECK(hear(R"({"type":"ERROR","object":{"code":"410"}})").head.error().kind ==
+  CHECK(decode(R"({"type":"ERROR","object":{"code":"410"}})").head.error().kind ==
         ErrorKind::Unavailable);
 }
 
@@ -117,10 +117,10 @@ TEST_CASE("lines that are no event") {
                            R"({"type":"NEW","object":{"metadata":{}}})", R"({"type":"ERROR"})",
                            R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":1}}})"}) {
     SUBCASE(line) {
-      const auto heard = hear(line);
-      REQUIRE_FALSE(heard.head.ok());
-      CHECK(heard.head.error().kind == ErrorKind::Protocol);
-      CHECK(heard.object.empty());
+      const auto event = decode(line);
+      REQUIRE_FALSE(event.head.ok());
+      CHECK(event.head.error().kind == ErrorKind::Protocol);
+      CHECK(event.object.empty());
     }
   }
 }

@@ -12,7 +12,7 @@
 
 namespace kindlb::test {
 
-class Recorder final : public kube::Observer {
+class RecordingObserver final : public kube::Observer {
  public:
   void services_listed(std::vector<core::Service> all) override {
     std::vector<std::string> names;
@@ -57,7 +57,7 @@ class Recorder final : public kube::Observer {
   }
 
   /// Whether `line` comes, or has come, at least `times` times before the deadline.
-  bool hears(const std::string& line, std::ptrdiff_t times = 1) {
+  bool wait_for(const std::string& line, std::ptrdiff_t times = 1) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] {
       return std::count(journal_.begin(), journal_.end(), line) >= times;

@@ -6,7 +6,7 @@
 
 using namespace kindlb::kube;
 using namespace std::chrono_literals;
-using End = Outcome::End;
+using End = StepResult::End;
 
 namespace kindlb::kube {
 static std::ostream& operator<<(std::ostream& out, const NextStep& next) {
@@ -19,16 +19,16 @@ namespace {
 constexpr NextStep kWatchNow{Step::Watch, 0ms};
 constexpr NextStep kListNow{Step::List, 0ms};
 
-Outcome watch(End end, bool heard, std::chrono::milliseconds lasted) {
-  return {.end = end, .heard = heard, .lasted = lasted};
+StepResult watch(End end, bool received, std::chrono::milliseconds lasted) {
+  return {.end = end, .received = received, .lasted = lasted};
 }
 }  // namespace
 
-TEST_CASE("the first thing after each outcome") {
+TEST_CASE("the first thing after each result") {
   struct Case {
     const char* name;
     Step step;
-    Outcome outcome;
+    StepResult result;
     NextStep want;
   };
   const Case cases[] = {
@@ -50,7 +50,7 @@ TEST_CASE("the first thing after each outcome") {
   for (const auto& c : cases) {
     SUBCASE(c.name) {
       ReflectorPolicy policy;
-      CHECK(policy.after(c.step, c.outcome, 0.0) == c.want);
+      CHECK(policy.after(c.step, c.result, 0.0) == c.want);
     }
   }
 }

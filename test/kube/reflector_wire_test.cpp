@@ -15,7 +15,7 @@
 
 using namespace kindlb;
 using test::Exchange;
-using test::Recorder;
+using test::RecordingObserver;
 using Clock = std::chrono::steady_clock;
 
 namespace {
@@ -134,21 +134,21 @@ std::chrono::milliseconds time_to_stop(
 }  // namespace
 
 TEST_CASE("pages are put together before the observer hears of them") {
-  Recorder recorder;
+  RecordingObserver recorder;
   ScriptedApi api({answer(200, page("7", item("a"), "more+")), answer(200, page("7", item("b")))},
                   {open_watch()});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-  CHECK(recorder.hears("services: n/a n/b"));
-  CHECK(recorder.hears("nodes:"));
-  CHECK(recorder.hears("slices:"));
-  CHECK(recorder.hears("state services ok"));
+  CHECK(recorder.wait_for("services: n/a n/b"));
+  CHECK(recorder.wait_for("nodes:"));
+  CHECK(recorder.wait_for("slices:"));
+  CHECK(recorder.wait_for("state services ok"));
   REQUIRE(api.targets().size() >= 2);
   CHECK(api.targets()[0] == "/api/v1/services?limit=500");
   CHECK(api.targets()[1] == "/api/v1/services?limit=500&continue=more%2B");
 }
 
 TEST_CASE("a watch goes on from the last event or bookmark") {
-  Recorder recorder;
+  RecordingObserver recorder;
   const std::string bookmark =
       R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"30"}}})"
       "\n";
@@ -157,7 +157,7 @@ TEST_CASE("a watch goes on from the last event or bookmark") {
       {watch_of(event("ADDED", "a", "8") + event("MODIFIED", "a", "9")),
        watch_of(event("DELETED", "a", "10") + bookmark), open_watch(event("ADDED", "b", "31"))});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-  REQUIRE(recorder.hears("service n/b"));
+  REQUIRE(recorder.wait_for("service n/b"));
   CHECK(recorder.count("service n/a") == 2);
   CHECK(recorder.count("no service n/a") == 1);
   CHECK(recorder.count("services:") == 1);
@@ -178,11 +178,11 @@ TEST_CASE("an expired version leads to a new list, without a complaint") {
   for (const auto& c : {Case{"in the stream", watch_of(expired_event)},
                         Case{"as the answer", answer(410, kExpired)}}) {
     SUBCASE(c.name) {
-      Recorder recorder;
+      RecordingObserver recorder;
       ScriptedApi api({answer(200, page("7", item("a"))), answer(200, page("20", item("b")))},
                       {c.watch, open_watch(event("ADDED", "c", "21"))});
       const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-      REQUIRE(recorder.hears("service n/c"));
+      REQUIRE(recorder.wait_for("service n/c"));
       CHECK(recorder.journal().find("services: n/a") < recorder.journal().find("services: n/b"));
       CHECK(watches_from(api.targets().back(), "20"));
       CHECK(recorder.last_error().empty());
@@ -191,33 +191,33 @@ TEST_CASE("an expired version leads to a new list, without a complaint") {
 }
 
 TEST_CASE("a continue token that expired starts the list again") {
-  Recorder recorder;
+  RecordingObserver recorder;
   ScriptedApi api({answer(200, page("7", item("a"), "old")), answer(410, kExpired),
                    answer(200, page("8", item("b")))},
                   {open_watch()});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-  CHECK(recorder.hears("services: n/b"));
+  CHECK(recorder.wait_for("services: n/b"));
   CHECK(recorder.count("services: n/a") == 0);
 }
 
 TEST_CASE("a server that ends every watch at once is asked ever more slowly") {
-  Recorder recorder;
+  RecordingObserver recorder;
   ScriptedApi api({answer(200, page("7", ""))}, {watch_of("")});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-  REQUIRE(recorder.hears("state services Unavailable", 4));
+  REQUIRE(recorder.wait_for("state services Unavailable", 4));
   const auto times = api.watch_times();
   REQUIRE(times.size() >= 4);
   CHECK(times[3] - times[0] >= std::chrono::milliseconds(50 + 100 + 200));
 }
 
 TEST_CASE("a refusal is told and tried again") {
-  Recorder recorder;
+  RecordingObserver recorder;
   ScriptedApi api({answer(401, R"({"kind":"Status","message":"Unauthorized","code":401})"),
                    answer(500, "oops"), answer(200, "{"), answer(200, page("7", item("a")))},
                   {open_watch()});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-  REQUIRE(recorder.hears("services: n/a"));
-  CHECK(recorder.hears("state services ok"));
+  REQUIRE(recorder.wait_for("services: n/a"));
+  CHECK(recorder.wait_for("state services ok"));
   CHECK(recorder.count("state services Denied") == 1);
   CHECK(recorder.count("state services Unavailable") == 1);
   CHECK(recorder.count("state services Protocol") == 1);
@@ -225,20 +225,20 @@ TEST_CASE("a refusal is told and tried again") {
 }
 
 TEST_CASE("a cut connection is noticed, told, and healed by a new list") {
-  Recorder recorder;
+  RecordingObserver recorder;
   ScriptedApi api({answer(200, page("7", item("a"))), answer(200, page("9", ""))},
                   {open_watch(event("ADDED", "b", "8")), open_watch(event("ADDED", "c", "10"))});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-  REQUIRE(recorder.hears("service n/b"));
+  REQUIRE(recorder.wait_for("service n/b"));
   api.server().cut_connections();
-  REQUIRE(recorder.hears("service n/c"));
+  REQUIRE(recorder.wait_for("service n/c"));
   CHECK(recorder.count("services:") == 1);
   CHECK(recorder.count("state services Unavailable") == 1);
   CHECK(recorder.count("state services ok") == 2);
 }
 
 TEST_CASE("an object nobody can read hides no other") {
-  Recorder recorder;
+  RecordingObserver recorder;
   const std::string poison =
       R"({"metadata":{"name":"x","namespace":"n","uid":"u"},"spec":{"type":"Magic"}})";
   ScriptedApi api(
@@ -247,29 +247,29 @@ TEST_CASE("an object nobody can read hides no other") {
                   "\n" +
                   event("ADDED", "b", "9"))});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-  CHECK(recorder.hears("services: n/a"));
-  CHECK(recorder.hears("service n/b"));
+  CHECK(recorder.wait_for("services: n/a"));
+  CHECK(recorder.wait_for("service n/b"));
   CHECK(recorder.count("state services Protocol") == 2);
   CHECK(recorder.last_error().find("metadata.namespace: missing") != std::string::npos);
 }
 
 TEST_CASE("garbage in the stream ends the watch, not the reflector") {
-  Recorder recorder;
+  RecordingObserver recorder;
   ScriptedApi api({answer(200, page("7", "")), answer(200, page("9", item("a")))},
                   {watch_of("no JSON at all\n"), open_watch()});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-  CHECK(recorder.hears("state services Protocol"));
-  CHECK(recorder.hears("services: n/a"));
+  CHECK(recorder.wait_for("state services Protocol"));
+  CHECK(recorder.wait_for("services: n/a"));
 }
 
 TEST_CASE("stopping takes less than 50 ms") {
-  Recorder recorder;
+  RecordingObserver recorder;
   std::ptrdiff_t round = 0;
   SUBCASE("in silent watches") {
     ScriptedApi api({answer(200, page("7", ""))}, {open_watch(event("ADDED", "a", "8"))});
     CHECK(time_to_stop([&] {
             auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-            REQUIRE(recorder.hears("service n/a", ++round));
+            REQUIRE(recorder.wait_for("service n/a", ++round));
             return reflectors;
           }) < std::chrono::milliseconds(50));
   }
@@ -277,7 +277,7 @@ TEST_CASE("stopping takes less than 50 ms") {
     ScriptedApi api({[](Exchange& exchange) { exchange.stall(); }}, {open_watch()});
     CHECK(time_to_stop([&] {
             auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-            REQUIRE(recorder.hears("nodes:", ++round));
+            REQUIRE(recorder.wait_for("nodes:", ++round));
             return reflectors;
           }) < std::chrono::milliseconds(50));
   }
@@ -285,7 +285,7 @@ TEST_CASE("stopping takes less than 50 ms") {
     ScriptedApi api({answer(500, "")}, {open_watch()});
     CHECK(time_to_stop([&] {
             auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
-            REQUIRE(recorder.hears("state services Unavailable", round += 5));
+            REQUIRE(recorder.wait_for("state services Unavailable", round += 5));
             return reflectors;
           }) < std::chrono::milliseconds(50));
   }

@@ -35,9 +35,10 @@ Error renamed(const Error& error, const std::string& operation) {
   return {error.kind, operation, error.detail};
 }
 
-Outcome::End end_of(const Result<void>& result) {
-  if (result) return Outcome::End::Done;
-  return result.error().kind == ErrorKind::Expired ? Outcome::End::Expired : Outcome::End::Failed;
+StepResult::End end_of(const Result<void>& result) {
+  if (result) return StepResult::End::Done;
+  return result.error().kind == ErrorKind::Expired ? StepResult::End::Expired
+                                                   : StepResult::End::Failed;
 }
 
 /// Sleeps unless and until a stop is requested.
@@ -49,16 +50,16 @@ void pause(std::chrono::milliseconds duration, const std::stop_token& stop) {
 }
 }  // namespace
 
-Reflector::Reflector(std::shared_ptr<http::Client> client, std::unique_ptr<Feed> feed,
-                     Observer& observer)
-    : client_(std::move(client)), feed_(std::move(feed)), observer_(observer) {}
+Reflector::Reflector(std::shared_ptr<http::Client> client,
+                     std::unique_ptr<WatchedResource> resource, Observer& observer)
+    : client_(std::move(client)), resource_(std::move(resource)), observer_(observer) {}
 
 void Reflector::run(const std::stop_token& stop) {
   NextStep next;
   while (!stop.stop_requested()) {
     const auto attempt = next.step == Step::List ? list(stop) : watch(stop);
     if (stop.stop_requested()) return;
-    next = policy_.after(next.step, attempt.outcome, random());
+    next = policy_.after(next.step, attempt.result, random());
     if (next.pause.count() == 0) continue;
     // A version that expired once is daily business; whatever makes us pause is not.
     report(attempt.error.value_or(Error{ErrorKind::Unavailable, std::string("watch ") + name(),
@@ -68,7 +69,7 @@ void Reflector::run(const std::stop_token& stop) {
 }
 
 Reflector::Attempt Reflector::list(const std::stop_token& stop) {
-  feed_->begin();
+  resource_->begin_list();
   std::string token;
   do {
     auto page = fetch_page(token, stop);
@@ -79,38 +80,40 @@ Reflector::Attempt Reflector::list(const std::stop_token& stop) {
     version_ = std::move(page->resource_version);
     token = std::move(page->continue_token);
   } while (!token.empty());
-  feed_->publish();
+  resource_->finish_list();
   report({});
   return {};
 }
 
 Result<Page> Reflector::fetch_page(const std::string& token, const std::stop_token& stop) {
-  const auto response = client_->send(get(list_target(feed_->path(), token), kListTimeout), stop);
+  const auto response =
+      client_->send(get(list_target(resource_->path(), token), kListTimeout), stop);
   if (!response) return response.error();
   if (response->status != 200) return error_of(*response, "list");
   return decode_page(response->body,
-                     [&](const Json& item) { report_unreadable(feed_->add(item)); });
+                     [&](const Json& item) { report_unreadable(resource_->add_item(item)); });
 }
 
 Reflector::Attempt Reflector::watch(const std::stop_token& stop) {
   const auto started = Clock::now();
-  bool heard = false;
-  const auto ended = follow(watch_limits(bookmarks_seen_, random()), heard, stop);
+  bool received = false;
+  const auto ended = follow(watch_limits(bookmarks_seen_, random()), received, stop);
   const auto lasted = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started);
-  Attempt attempt{{.end = end_of(ended), .heard = heard, .lasted = lasted}, std::nullopt};
+  Attempt attempt{{.end = end_of(ended), .received = received, .lasted = lasted}, std::nullopt};
   if (!ended) attempt.error = renamed(ended.error(), std::string("watch ") + name());
   return attempt;
 }
 
-Result<void> Reflector::follow(const WatchLimits& limits, bool& heard,
+Result<void> Reflector::follow(const WatchLimits& limits, bool& received,
                                const std::stop_token& stop) {
-  auto request = get(watch_target(feed_->path(), version_, static_cast<int>(limits.server.count())),
-                     kWatchStart);
+  auto request =
+      get(watch_target(resource_->path(), version_, static_cast<int>(limits.server.count())),
+          kWatchStart);
   request.idle_timeout = limits.silence;
   core::LineSplitter splitter(kMaxLine);
   Result<void> read;
   const auto on_line = [&](std::string_view line) {
-    read = read_line(line, heard);
+    read = read_line(line, received);
     return read.ok();
   };
   const auto response = client_->stream(
@@ -122,12 +125,13 @@ Result<void> Reflector::follow(const WatchLimits& limits, bool& heard,
   return {};
 }
 
-Result<void> Reflector::read_line(std::string_view line, bool& heard) {
+Result<void> Reflector::read_line(std::string_view line, bool& received) {
   auto head = decode_event(line, [&](EventKind kind, const Json& object) {
-    report_unreadable(kind == EventKind::Deleted ? feed_->deleted(object) : feed_->changed(object));
+    report_unreadable(kind == EventKind::Deleted ? resource_->deleted(object)
+                                                 : resource_->changed(object));
   });
   if (!head) return head.error();
-  heard = true;
+  received = true;
   bookmarks_seen_ = bookmarks_seen_ || head->kind == EventKind::Bookmark;
   version_ = std::move(head->resource_version);
   return {};
@@ -145,7 +149,7 @@ void Reflector::report_unreadable(const Result<void>& read) {
 }
 
 double Reflector::random() {
-  return std::uniform_real_distribution<double>(0.0, 1.0)(dice_);
+  return std::uniform_real_distribution<double>(0.0, 1.0)(random_engine_);
 }
 
 }  // namespace kindlb::kube

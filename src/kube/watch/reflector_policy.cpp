@@ -31,15 +31,15 @@ NextStep ReflectorPolicy::retry(double random) {
   return {Step::List, pause_after(failures_, random)};
 }
 
-NextStep ReflectorPolicy::after(Step step, const Outcome& outcome, double random) {
-  const bool done = outcome.end == Outcome::End::Done;
+NextStep ReflectorPolicy::after(Step step, const StepResult& result, double random) {
+  const bool done = result.end == StepResult::End::Done;
   // A list proves little: only a watch that worked ends a row of failures. Otherwise a server that
   // lists but cannot watch would be listed twenty times a second.
   if (step == Step::List) return done ? NextStep{Step::Watch, 0ms} : retry(random);
-  const bool worked = outcome.heard || (done && outcome.lasted >= kShortWatch);
+  const bool worked = result.received || (done && result.lasted >= kShortWatch);
   if (worked) failures_ = 0;
   if (done && worked) return {Step::Watch, 0ms};
-  if (outcome.end == Outcome::End::Expired && failures_ == 0) {
+  if (result.end == StepResult::End::Expired && failures_ == 0) {
     ++failures_;
     return {Step::List, 0ms};
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What a reflector does after which outcome: pure, so that every case can be tried. A list is
+// What a reflector does after which result: pure, so that every case can be tried. A list is
 // followed by a watch; a watch that ended as announced by the next watch; everything else by a new
 // list, after a pause that doubles until a watch has worked. Not thread-safe.
 
@@ -10,14 +10,14 @@ namespace kindlb::kube {
 enum class Step { List, Watch };
 
 /// How one list or one watch ended.
-struct Outcome {
+struct StepResult {
   enum class End {
     Done,     ///< a complete list, or a watch the server closed properly
     Expired,  ///< 410, as an answer or within the stream
     Failed,
   };
   End end = End::Done;
-  bool heard = false;  ///< a watch: at least one event or bookmark came
+  bool received = false;  ///< a watch: at least one event or bookmark came
   std::chrono::milliseconds lasted{0};
 };
 
@@ -31,7 +31,7 @@ struct NextStep {
 class ReflectorPolicy {
  public:
   /// `random` in [0, 1): spreads the clients of a server that comes back.
-  NextStep after(Step step, const Outcome& outcome, double random);
+  NextStep after(Step step, const StepResult& result, double random);
 
  private:
   NextStep retry(double random);

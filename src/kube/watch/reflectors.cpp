@@ -37,8 +37,8 @@ class ThreadedReflectors final : public Reflectors {
 std::unique_ptr<Reflectors> start_reflectors(std::shared_ptr<http::Client> client,
                                              std::string cluster, Observer& observer) {
   std::vector<std::unique_ptr<Reflector>> reflectors;
-  for (auto& feed : make_feeds(cluster, observer))
-    reflectors.push_back(std::make_unique<Reflector>(client, std::move(feed), observer));
+  for (auto& resource : make_watched_resources(cluster, observer))
+    reflectors.push_back(std::make_unique<Reflector>(client, std::move(resource), observer));
   return std::make_unique<ThreadedReflectors>(std::move(reflectors));
 }
 

@@ -24,23 +24,23 @@ struct Kind {
 };
 
 template <typename T>
-class TypedFeed final : public Feed {
+class TypedResource final : public WatchedResource {
  public:
-  explicit TypedFeed(Kind<T> kind) : kind_(std::move(kind)) {}
+  explicit TypedResource(Kind<T> kind) : kind_(std::move(kind)) {}
 
   const char* name() const override { return kind_.name; }
   const char* path() const override { return kind_.path; }
 
-  void begin() override { items_.clear(); }
+  void begin_list() override { items_.clear(); }
 
-  Result<void> add(const Json& item) override {
+  Result<void> add_item(const Json& item) override {
     auto read = kind_.decode(item);
     if (!read) return read.error();
     if (*read) items_.push_back(std::move(**read));
     return {};
   }
 
-  void publish() override { kind_.listed(std::exchange(items_, {})); }
+  void finish_list() override { kind_.listed(std::exchange(items_, {})); }
 
   Result<void> changed(const Json& object) override {
     auto read = kind_.decode(object);
@@ -70,12 +70,12 @@ Result<std::optional<T>> always(Result<T> read) {
 }
 
 template <typename T>
-std::unique_ptr<Feed> feed(Kind<T> kind) {
-  return std::make_unique<TypedFeed<T>>(std::move(kind));
+std::unique_ptr<WatchedResource> watch_resource(Kind<T> kind) {
+  return std::make_unique<TypedResource<T>>(std::move(kind));
 }
 
-std::unique_ptr<Feed> services(const std::string& cluster, Observer& observer) {
-  return feed<core::Service>({
+std::unique_ptr<WatchedResource> services(const std::string& cluster, Observer& observer) {
+  return watch_resource<core::Service>({
       .name = "services",
       .path = kServicesPath,
       .decode = [cluster](const Json& json) { return always(decode_service(json, cluster)); },
@@ -88,8 +88,8 @@ std::unique_ptr<Feed> services(const std::string& cluster, Observer& observer) {
   });
 }
 
-std::unique_ptr<Feed> slices(const std::string& cluster, Observer& observer) {
-  return feed<core::EndpointSlice>({
+std::unique_ptr<WatchedResource> slices(const std::string& cluster, Observer& observer) {
+  return watch_resource<core::EndpointSlice>({
       .name = "endpointslices",
       .path = kSlicesPath,
       .decode = [cluster](const Json& json) { return decode_slice(json, cluster); },
@@ -99,8 +99,8 @@ std::unique_ptr<Feed> slices(const std::string& cluster, Observer& observer) {
   });
 }
 
-std::unique_ptr<Feed> nodes(Observer& observer) {
-  return feed<core::Node>({
+std::unique_ptr<WatchedResource> nodes(Observer& observer) {
+  return watch_resource<core::Node>({
       .name = "nodes",
       .path = kNodesPath,
       .decode = [](const Json& json) { return always(decode_node(json)); },
@@ -111,12 +111,13 @@ std::unique_ptr<Feed> nodes(Observer& observer) {
 }
 }  // namespace
 
-std::vector<std::unique_ptr<Feed>> make_feeds(const std::string& cluster, Observer& observer) {
-  std::vector<std::unique_ptr<Feed>> feeds;
-  feeds.push_back(services(cluster, observer));
-  feeds.push_back(slices(cluster, observer));
-  feeds.push_back(nodes(observer));
-  return feeds;
+std::vector<std::unique_ptr<WatchedResource>> make_watched_resources(const std::string& cluster,
+                                                                     Observer& observer) {
+  std::vector<std::unique_ptr<WatchedResource>> resources;
+  resources.push_back(services(cluster, observer));
+  resources.push_back(slices(cluster, observer));
+  resources.push_back(nodes(observer));
+  return resources;
 }
 
 }  // namespace kindlb::kube

@@ -39,7 +39,7 @@ class Objects {
 std::shared_ptr<Objects> make_objects(std::shared_ptr<http::Client> client);
 
 /// The Service in a document of the API.
-core::Result<core::Service> service_in(const nlohmann::json& object);
+core::Result<core::Service> service_from(const nlohmann::json& object);
 
 /// Percent-encoded for one path segment or one query value.
 std::string url_part(std::string_view text);
