@@ -1,8 +1,8 @@
+#include "kindlb/base/environment.hpp"
 #include "kindlb/docker/engine.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -15,11 +15,6 @@ using core::Result;
 namespace {
 
 constexpr std::string_view kDefaultHost = "unix:///var/run/docker.sock";
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 Error unusable(std::string_view host, std::string_view what_to_do) {
   return {ErrorKind::Invalid, "find the Docker engine",
@@ -37,8 +32,8 @@ Result<std::string> read_pem(const std::string& path) {
 }
 
 Result<http::Tls> client_tls() {
-  std::string directory = environment("DOCKER_CERT_PATH");
-  if (directory.empty()) directory = environment("HOME") + "/.docker";
+  std::string directory = base::environment("DOCKER_CERT_PATH");
+  if (directory.empty()) directory = base::environment("HOME") + "/.docker";
   auto ca = read_pem(directory + "/ca.pem");
   if (!ca) return ca.error();
   auto cert = read_pem(directory + "/cert.pem");
@@ -56,7 +51,7 @@ bool has_port(std::string_view authority) {
 
 /// tcp://host[:port], in the clear on 2375 or, if DOCKER_TLS_VERIFY is set, with TLS on 2376.
 Result<http::Endpoint> tcp_endpoint(std::string_view authority) {
-  const bool tls = !environment("DOCKER_TLS_VERIFY").empty();
+  const bool tls = !base::environment("DOCKER_TLS_VERIFY").empty();
   while (authority.ends_with('/')) authority.remove_suffix(1);
   http::Endpoint endpoint;
   endpoint.url = fmt::format("{}://{}{}", tls ? "https" : "http", authority,
@@ -73,7 +68,7 @@ Result<http::Endpoint> tcp_endpoint(std::string_view authority) {
 }  // namespace
 
 Result<http::Endpoint> find_endpoint(const std::string& host) {
-  std::string where = host.empty() ? environment("DOCKER_HOST") : host;
+  std::string where = host.empty() ? base::environment("DOCKER_HOST") : host;
   if (where.empty()) where = kDefaultHost;
   http::Endpoint plain;
   plain.url = where;
