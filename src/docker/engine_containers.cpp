@@ -1,6 +1,7 @@
 #include "codec.hpp"
 #include "http_engine.hpp"
 #include "kindlb/docker/tar.hpp"
+#include "kindlb/http/url.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ constexpr std::size_t kMaxFile = std::size_t{16} << 20U;
 constexpr std::size_t kTarOverhead = std::size_t{64} << 10U;
 
 std::string container_path(const std::string& id, std::string_view rest) {
-  return fmt::format("/containers/{}{}", escaped(id), rest);
+  return fmt::format("/containers/{}{}", http::url_escaped(id), rest);
 }
 
 std::string_view last_component(std::string_view path) {
@@ -126,7 +127,8 @@ Result<ExecStream> HttpEngine::exec(const std::string& id, const std::vector<std
   auto exec_id = transport_.fetch(post(container_path(id, "/exec"), encode_exec(command, user)),
                                   operation, decode_id);
   if (!exec_id) return exec_id.error();
-  auto request = post(fmt::format("/exec/{}/start", escaped(*exec_id)), encode_exec_start());
+  auto request =
+      post(fmt::format("/exec/{}/start", http::url_escaped(*exec_id)), encode_exec_start());
   return transport_.upgrade(std::move(request), operation);
 }
 

@@ -1,6 +1,7 @@
 #include "codec.hpp"
 #include "http_engine.hpp"
 #include "image_reference.hpp"
+#include "kindlb/http/url.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ constexpr std::chrono::minutes kBuildIdleTimeout{10};
 
 /// Names hold slashes and colons, and the engine wants them as they are.
 std::string image_path(const std::string& reference, std::string_view rest) {
-  return fmt::format("/images/{}{}", escaped(reference, "/:@"), rest);
+  return fmt::format("/images/{}{}", http::url_escaped(reference, "/:@"), rest);
 }
 
 http::Request with_long_timeouts(http::Request request) {

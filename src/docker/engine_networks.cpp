@@ -1,5 +1,6 @@
 #include "codec.hpp"
 #include "http_engine.hpp"
+#include "kindlb/http/url.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +11,7 @@ using core::Result;
 namespace {
 
 std::string network_path(const std::string& name_or_id) {
-  return "/networks/" + escaped(name_or_id);
+  return "/networks/" + http::url_escaped(name_or_id);
 }
 
 std::string filtered(std::string path, const std::vector<std::string>& labels) {
@@ -47,7 +48,7 @@ Result<std::vector<Volume>> HttpEngine::list_volumes(const std::vector<std::stri
 }
 
 Result<void> HttpEngine::remove_volume(const std::string& name) {
-  return transport_.command(remove("/volumes/" + escaped(name)), "remove volume " + name);
+  return transport_.command(remove("/volumes/" + http::url_escaped(name)), "remove volume " + name);
 }
 
 Result<void> HttpEngine::events(const std::function<void()>& on_open,

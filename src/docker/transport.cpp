@@ -3,6 +3,7 @@
 #include "codec.hpp"
 #include "http_date.hpp"
 #include "kindlb/core/line_splitter.hpp"
+#include "kindlb/http/url.hpp"
 
 #include <fmt/format.h>
 
@@ -18,11 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxLine = std::size_t{1} << 20U;
 
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-._~").find(c) != std::string_view::npos;
-}
-
 /// 304 is the engine's "it was so already": started, stopped.
 bool is_success(int status) {
   return status / 100 == 2 || status == 304;
@@ -34,27 +30,17 @@ Error error_response(const http::Response& response, const std::string& operatio
   return {http::kind_of_status(response.status), operation, std::move(message)};
 }
 
-Error renamed(Error error, const std::string& operation) {
+Error with_operation(Error error, const std::string& operation) {
   error.operation = operation;
   return error;
 }
 
 }  // namespace
 
-std::string escaped(std::string_view text, std::string_view keep) {
-  std::string result;
-  for (const char c : text)
-    if (is_unreserved(c) || keep.find(c) != std::string_view::npos)
-      result += c;
-    else
-      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  return result;
-}
-
 std::string with_query(std::string path, const Query& query) {
   char separator = '?';
   for (const auto& [name, value] : query) {
-    path += fmt::format("{}{}={}", separator, name, escaped(value));
+    path += fmt::format("{}{}={}", separator, name, http::url_escaped(value));
     separator = '&';
   }
   return path;
@@ -63,7 +49,7 @@ std::string with_query(std::string path, const Query& query) {
 Result<std::string> Transport::call(http::Request request, const std::string& operation) {
   request.target = prefix_ + request.target;
   auto response = client_->send(request);
-  if (!response) return renamed(response.error(), operation);
+  if (!response) return with_operation(response.error(), operation);
   if (!is_success(response->status)) return error_response(*response, operation);
   return std::move(response->body);
 }
@@ -72,7 +58,7 @@ Result<std::string> Transport::header(http::Request request, const std::string& 
                                       std::string_view name) {
   request.target = prefix_ + request.target;
   auto response = client_->send(request);
-  if (!response) return renamed(response.error(), operation);
+  if (!response) return with_operation(response.error(), operation);
   if (!is_success(response->status)) return error_response(*response, operation);
   return std::string(response->header(name));
 }
@@ -90,7 +76,7 @@ Result<void> Transport::lines(http::Request request, const std::string& operatio
   core::LineSplitter splitter(kMaxLine);
   auto response = client_->stream(
       request, [&](std::string_view chunk) { return splitter.feed(chunk, on_line); }, stop);
-  if (!response) return renamed(response.error(), operation);
+  if (!response) return with_operation(response.error(), operation);
   if (!is_success(response->status)) return error_response(*response, operation);
   if (splitter.overflowed())
     return Error{ErrorKind::TooLarge, operation,
@@ -104,7 +90,7 @@ Result<std::unique_ptr<http::Duplex>> Transport::upgrade(http::Request request,
   request.target = prefix_ + request.target;
   auto duplex = client_->upgrade(request);
   if (duplex) return duplex;
-  Error error = renamed(duplex.error(), operation);
+  Error error = with_operation(duplex.error(), operation);
   error.detail = decode_message(error.detail);
   return error;
 }

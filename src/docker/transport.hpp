@@ -17,9 +17,6 @@ namespace kindlb::docker {
 
 using Query = std::vector<std::pair<std::string, std::string>>;
 
-/// Percent-encoded, but for letters, digits, "-._~" and the characters of `keep`.
-std::string escaped(std::string_view text, std::string_view keep = {});
-
 /// "/path?a=b&c=d" with the query's values escaped.
 std::string with_query(std::string path, const Query& query);
 

@@ -3,6 +3,7 @@
 #include "codec.hpp"
 #include "http_date.hpp"
 #include "image_reference.hpp"
+#include "kindlb/http/url.hpp"
 #include "transport.hpp"
 
 #include <doctest/doctest.h>
@@ -65,8 +66,8 @@ TEST_CASE("queries are escaped") {
   CHECK(with_query("/x", {}) == "/x");
   CHECK(with_query("/x", {{"a", "b c"}, {"f", R"({"k":["v&w"]})"}}) ==
         "/x?a=b%20c&f=%7B%22k%22%3A%5B%22v%26w%22%5D%7D");
-  CHECK(escaped("../\r\n\xff") == "..%2F%0D%0A%FF");
-  CHECK(escaped("host:5000/a/b@sha256:1", "/:@") == "host:5000/a/b@sha256:1");
+  CHECK(http::url_escaped("../\r\n\xff") == "..%2F%0D%0A%FF");
+  CHECK(http::url_escaped("host:5000/a/b@sha256:1", "/:@") == "host:5000/a/b@sha256:1");
 }
 
 TEST_CASE("API versions") {
