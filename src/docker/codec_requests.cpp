@@ -1,7 +1,9 @@
 #include "codec.hpp"
-#include "json_access.hpp"
+#include "kindlb/json/json.hpp"
 
 namespace kindlb::docker {
+
+using json::Json;
 
 namespace {
 
@@ -47,7 +49,7 @@ std::string encode_container(const ContainerSpec& spec) {
   if (!spec.user.empty()) json["User"] = spec.user;
   if (!spec.network.empty())
     json["NetworkingConfig"]["EndpointsConfig"][spec.network] = Json(Json::value_t::object);
-  return to_text(json);
+  return json::dump(json);
 }
 
 std::string encode_network(const NetworkSpec& spec) {
@@ -57,11 +59,11 @@ std::string encode_network(const NetworkSpec& spec) {
                {"EnableIPv6", spec.enable_ipv6},
                {"Labels", Json(spec.labels)}};
   if (!spec.subnets.empty()) json["IPAM"] = ipam_of(spec.subnets);
-  return to_text(json);
+  return json::dump(json);
 }
 
 std::string encode_volume(const Volume& volume) {
-  return to_text({{"Name", volume.name}, {"Labels", Json(volume.labels)}});
+  return json::dump({{"Name", volume.name}, {"Labels", Json(volume.labels)}});
 }
 
 std::string encode_exec(const std::vector<std::string>& command, const std::string& user) {
@@ -71,19 +73,19 @@ std::string encode_exec(const std::vector<std::string>& command, const std::stri
                {"Tty", false},
                {"Cmd", command}};
   if (!user.empty()) json["User"] = user;
-  return to_text(json);
+  return json::dump(json);
 }
 
 std::string encode_exec_start() {
-  return to_text({{"Detach", false}, {"Tty", false}});
+  return json::dump({{"Detach", false}, {"Tty", false}});
 }
 
 std::string encode_labels(const Labels& labels) {
-  return to_text(Json(labels));
+  return json::dump(Json(labels));
 }
 
 std::string encode_filters(const Filters& filters) {
-  return to_text(Json(filters));
+  return json::dump(Json(filters));
 }
 
 }  // namespace kindlb::docker

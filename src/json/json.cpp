@@ -72,6 +72,13 @@ std::vector<std::string> texts_at(const Json& root, Path path) {
   return out;
 }
 
+std::map<std::string, std::string> text_map_at(const Json& root, Path path) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : map_at(root, path).items())
+    if (value.is_string()) out.emplace(key, value.get_ref<const std::string&>());
+  return out;
+}
+
 const Json& list_at(const Json& root, Path path) {
   static const Json kNone = Json::array();
   const auto* node = find(root, path);
@@ -94,8 +101,12 @@ void erase_at(Json& root, Path path, const char* key) {
 }
 
 Json parse_bounded(std::string_view text) {
+  return parse_bounded(text, nullptr);
+}
+
+Json parse_bounded(std::string_view text, const Json::parser_callback_t& keep) {
   if (too_deep(text)) return Json(Json::value_t::discarded);
-  return Json::parse(text, nullptr, false);
+  return Json::parse(text, keep, false);
 }
 
 bool within_depth(const Json& json) {
@@ -104,6 +115,10 @@ bool within_depth(const Json& json) {
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string dump_ordered(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace kindlb::json

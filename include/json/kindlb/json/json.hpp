@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,5 +46,14 @@ bool within_depth(const Json& json);
 
 /// One line; bytes that are no UTF-8 are mended.
 std::string dump(const Json& json);
+/// The same for objects whose fields keep the order in which they were added.
+std::string dump_ordered(const nlohmann::ordered_json& json);
+
+/// Return the strings of the object that `path` leads to; members of another type are left out.
+std::map<std::string, std::string> text_map_at(const Json& root, Path path);
+
+/// Parse with the limits of parse_bounded(text). `keep` decides, as nlohmann's parser callback,
+/// which values stay in the tree; it is called for everything in the text.
+Json parse_bounded(std::string_view text, const Json::parser_callback_t& keep);
 
 }  // namespace kindlb::json
