@@ -78,9 +78,9 @@ End Balancer::create(const Wish& wish) {
 }
 
 End Balancer::await_endpoints(std::size_t families) {
-  const auto slices =
-      fmt::format("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices?labelSelector={}",
-                  kube::url_part(world_.ns), kube::url_part("kubernetes.io/service-name=" + name_));
+  const auto slices = fmt::format(
+      "/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices?labelSelector={}",
+      http::url_escaped(world_.ns), http::url_escaped("kubernetes.io/service-name=" + name_));
   return scene_.until("endpoints there", world_.settings.limits.conditions, [&] {
     const auto found = world_.objects.get(slices, world_.stop);
     return found && ready_endpoints(*found).size() >= families;

@@ -24,9 +24,9 @@ Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::stri
                                          const Traces& traces) {
   const auto selector =
       traces.run.empty() ? std::string(kRunLabel) : kRunLabel + ("=" + traces.run);
-  const auto where = traces.ns.empty() ? "" : "namespaces/" + kube::url_part(traces.ns) + "/";
+  const auto where = traces.ns.empty() ? "" : "namespaces/" + http::url_escaped(traces.ns) + "/";
   const auto listed = objects.get(
-      fmt::format("/api/v1/{}{}?labelSelector={}", where, kind, kube::url_part(selector)));
+      fmt::format("/api/v1/{}{}?labelSelector={}", where, kind, http::url_escaped(selector)));
   if (!listed) return listed.error();
   std::vector<Found> out;
   for (const auto& item : list_at(*listed, "/items")) {
@@ -37,11 +37,11 @@ Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::stri
     if (name.empty() || (in_namespace && ns.empty()))
       return Error{ErrorKind::Protocol, "find what the tests made", "an object without a name"};
     if (in_namespace)
-      out.push_back(
-          {"service " + ns + "/" + name, fmt::format("/api/v1/namespaces/{}/services/{}",
-                                                     kube::url_part(ns), kube::url_part(name))});
+      out.push_back({"service " + ns + "/" + name,
+                     fmt::format("/api/v1/namespaces/{}/services/{}", http::url_escaped(ns),
+                                 http::url_escaped(name))});
     else
-      out.push_back({"namespace " + name, "/api/v1/namespaces/" + kube::url_part(name)});
+      out.push_back({"namespace " + name, "/api/v1/namespaces/" + http::url_escaped(name)});
   }
   return out;
 }

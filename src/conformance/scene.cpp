@@ -108,7 +108,7 @@ End Scene::remove_pod(const std::string& name) {
 }
 
 std::string Scene::pods_path() const {
-  return world_.path("pods") + "?labelSelector=" + kube::url_part("app=" + test_.name);
+  return world_.path("pods") + "?labelSelector=" + http::url_escaped("app=" + test_.name);
 }
 
 End Scene::start_daemons(std::size_t most_nodes, int lingers) {

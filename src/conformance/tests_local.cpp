@@ -34,7 +34,7 @@ core::Result<std::string> ask_from_pod(Scene& scene, const Balancer& web,
   const auto pod = fmt::format("{}-client:{}", scene.test().name, world.settings.workload.tcp_port);
   const auto path = fmt::format("{}/proxy/dial?request={}&protocol=http&host={}&port={}&tries=1",
                                 world.path("pods", pod), request,
-                                kube::url_part(web.addresses().front().text()), kWeb.number);
+                                http::url_escaped(web.addresses().front().text()), kWeb.number);
   const auto text = world.objects.text(path, world.stop);
   if (!text) return text.error();
   const auto answer = Json::parse(*text, nullptr, false);

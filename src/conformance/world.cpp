@@ -125,7 +125,7 @@ Result<void> find_pods(World& world) {
     return Error{ErrorKind::Invalid, "use --workload-selector " + wanted, "write name=value"};
   world.selector = {{wanted.substr(0, equals), wanted.substr(equals + 1)}};
   const auto pods = world.objects.get(
-      world.path("pods") + "?labelSelector=" + kube::url_part(wanted), world.stop);
+      world.path("pods") + "?labelSelector=" + http::url_escaped(wanted), world.stop);
   if (!pods) return pods.error();
   world.pods = list_at(*pods, "/items").size();
   if (world.pods == 0)
@@ -151,13 +151,13 @@ std::string text_at(const Json& object, const char* pointer) {
 }
 
 std::string World::path(const std::string& kind, const std::string& name) const {
-  const auto collection = "/api/v1/namespaces/" + kube::url_part(ns) + "/" + kind;
-  return name.empty() ? collection : collection + "/" + kube::url_part(name);
+  const auto collection = "/api/v1/namespaces/" + http::url_escaped(ns) + "/" + kind;
+  return name.empty() ? collection : collection + "/" + http::url_escaped(name);
 }
 
 std::string World::path_of_apps(const std::string& kind, const std::string& name) const {
-  const auto collection = "/apis/apps/v1/namespaces/" + kube::url_part(ns) + "/" + kind;
-  return name.empty() ? collection : collection + "/" + kube::url_part(name);
+  const auto collection = "/apis/apps/v1/namespaces/" + http::url_escaped(ns) + "/" + kind;
+  return name.empty() ? collection : collection + "/" + http::url_escaped(name);
 }
 
 Json World::labels(const Json& more) const {

@@ -1,14 +1,17 @@
 #include "kindlb/kube/api.hpp"
 
+#include "call.hpp"
 #include "codec.hpp"
 #include "encode.hpp"
+#include "kindlb/json/json.hpp"
 #include "paths.hpp"
 #include "status.hpp"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
-#include <thread>
 
 namespace kindlb::kube {
 
@@ -19,22 +22,7 @@ using core::Result;
 
 constexpr int kReleaseAttempts = 8;
 
-bool is_success(const http::Response& response) {
-  return response.status >= 200 && response.status < 300;
-}
-
-http::Request request(const char* method, std::string target, const char* content_type = nullptr,
-                      std::string body = {}) {
-  http::Request out{.method = method,
-                    .target = std::move(target),
-                    .headers = {{"Accept", "application/json"}},
-                    .body = std::move(body),
-                    .timeout = kCallTimeout};
-  if (content_type != nullptr) out.headers.push_back({"Content-Type", content_type});
-  return out;
-}
-
-std::string named(const core::ServiceKey& key) {
+std::string display_name(const core::ServiceKey& key) {
   return key.ns + "/" + key.name;
 }
 
@@ -57,11 +45,12 @@ class HttpApi final : public Api {
   Result<void> emit(const core::Service& about, const core::EventNote& note) override;
 
  private:
-  /// Gives 2xx answers; everything else is an Error.
-  Result<http::Response> call(const http::Request& what, const std::string& operation,
-                              std::stop_token stop = {});
+  Result<http::Response> call(const http::Request& request, const std::string& operation,
+                              std::stop_token stop = {}) {
+    return kube::call(*client_, request, operation, std::move(stop));
+  }
   Result<std::string> field_of(const std::string& target, const std::string& operation,
-                               const std::vector<const char*>& path, std::stop_token stop);
+                               json::Path path, std::stop_token stop);
   Error classify_refusal(const core::StatusApply& apply, Error error);
   Result<void> count_event(const core::Service& about, const core::EventNote& note,
                            core::Timestamp now);
@@ -71,40 +60,27 @@ class HttpApi final : public Api {
   std::string cluster_;
 };
 
-Result<http::Response> HttpApi::call(const http::Request& what, const std::string& operation,
-                                     std::stop_token stop) {
-  auto response = client_->send(what, std::move(stop));
-  if (!response) {
-    auto error = response.error();
-    return Error{error.kind, operation, std::move(error.detail)};
-  }
-  if (!is_success(*response)) return error_of(*response, operation);
-  return response;
-}
-
 Result<std::string> HttpApi::field_of(const std::string& target, const std::string& operation,
-                                      const std::vector<const char*>& path, std::stop_token stop) {
-  const auto response = call(request("GET", target), operation, std::move(stop));
+                                      json::Path path, std::stop_token stop) {
+  const auto response = call(make_request("GET", target), operation, std::move(stop));
   if (!response) return response.error();
   const auto json = parse_json(response->body);
-  const Json* node = &json;
-  for (const char* key : path) {
-    const bool found = node->is_object() && node->contains(key);
-    if (!found) return Error{ErrorKind::Protocol, operation, std::string(key) + " is missing"};
-    node = &(*node)[key];
-  }
-  if (!node->is_string()) return Error{ErrorKind::Protocol, operation, "not a string"};
-  return node->get<std::string>();
+  auto value = json::text_at(json, path);
+  if (value.empty())
+    return Error{ErrorKind::Protocol, operation,
+                 fmt::format("the answer has no {}", fmt::join(path, "."))};
+  return value;
 }
 
 Result<core::Service> HttpApi::apply_status(const core::StatusApply& apply) {
-  const auto operation = "apply status of " + named(apply.key);
+  const auto operation = "apply status of " + display_name(apply.key);
   // Without a uid an apply to an object that is gone would be taken for its creation.
   if (apply.uid.empty()) return Error{ErrorKind::Invalid, operation, "no uid was given"};
   const auto target =
       service_path(apply.key) + "/status?fieldManager=" + core::kFieldManager + "&force=true";
-  const auto response = call(
-      request("PATCH", target, "application/apply-patch+yaml", encode_apply(apply)), operation);
+  const auto response =
+      call(make_request("PATCH", target, "application/apply-patch+yaml", encode_apply(apply)),
+           operation);
   if (!response) return classify_refusal(apply, response.error());
   return decode_service(parse_json(response->body), cluster_);
 }
@@ -123,14 +99,14 @@ Error HttpApi::classify_refusal(const core::StatusApply& apply, Error error) {
 
 Result<ReleaseStep> HttpApi::next_release_step(const ReleasePatch& patch,
                                                const std::string& operation) {
-  const auto response = call(request("GET", service_path(patch.key)), operation);
+  const auto response = call(make_request("GET", service_path(patch.key)), operation);
   if (response) return plan_release(response->body, patch);
   if (response.error().kind != ErrorKind::NotFound) return response.error();
   return ReleaseStep{.gone = true, .patch = {}, .resource_version = {}};
 }
 
 Result<void> HttpApi::release(const ReleasePatch& patch) {
-  const auto operation = "release " + named(patch.key);
+  const auto operation = "release " + display_name(patch.key);
   const auto target = service_path(patch.key) + "/status?fieldManager=" + core::kFieldManager;
   Error refusal{ErrorKind::Conflict, operation, "never tried"};
   std::string refused_version;
@@ -142,7 +118,7 @@ Result<void> HttpApi::release(const ReleasePatch& patch) {
     // apart.
     if (step->resource_version == refused_version) return refusal;
     const auto done =
-        call(request("PATCH", target, "application/json-patch+json", step->patch), operation);
+        call(make_request("PATCH", target, "application/json-patch+json", step->patch), operation);
     if (done || done.error().kind == ErrorKind::NotFound) return {};
     const auto kind = done.error().kind;
     if (kind != ErrorKind::Conflict && kind != ErrorKind::Invalid) return done.error();
@@ -154,35 +130,31 @@ Result<void> HttpApi::release(const ReleasePatch& patch) {
 }
 
 Result<void> HttpApi::emit(const core::Service& about, const core::EventNote& note) {
-  const auto operation = "emit event " + note.reason + " about " + named(about.key);
+  const auto operation = "emit event " + note.reason + " about " + display_name(about.key);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const auto response = client_->send(request("POST", events_path(about.key.ns), "application/json",
-                                              encode_event(about, note, now)));
-  if (!response) {
-    auto error = response.error();
-    return Error{error.kind, operation, std::move(error.detail)};
-  }
+  const auto response = client_->send(make_request(
+      "POST", events_path(about.key.ns), "application/json", encode_event(about, note, now)));
+  if (!response) return with_operation(response.error(), operation);
   // Nobody will read an event in a namespace that is going away.
   if (response->status == 403 && has_cause(response->body, "NamespaceTerminating")) return {};
   if (response->status == 409) return count_event(about, note, now);
-  if (!is_success(*response)) return error_of(*response, operation);
+  if (response->status / 100 != 2) return error_of(*response, operation);
   return {};
 }
 
 /// It was told before: count it.
 Result<void> HttpApi::count_event(const core::Service& about, const core::EventNote& note,
                                   core::Timestamp now) {
-  const auto operation = "count event " + note.reason + " about " + named(about.key);
+  const auto operation = "count event " + note.reason + " about " + display_name(about.key);
   const auto target = events_path(about.key.ns) + "/" + event_name(about, note);
-  const auto before = call(request("GET", target), operation);
+  const auto before = call(make_request("GET", target), operation);
   if (!before) return before.error();
   const auto event = parse_json(before->body);
-  const bool counted =
-      event.is_object() && event.contains("count") && event["count"].is_number_unsigned();
-  const auto count = counted ? event["count"].get<std::uint64_t>() : 1;
-  const auto done = call(
-      request("PATCH", target, "application/merge-patch+json", encode_event_count(count + 1, now)),
-      operation);
+  const auto count = std::max<std::int64_t>(json::number_at(event, {"count"}), 1);
+  const auto done =
+      call(make_request("PATCH", target, "application/merge-patch+json",
+                        encode_event_count(static_cast<std::uint64_t>(count) + 1, now)),
+           operation);
   if (!done) return done.error();
   return {};
 }

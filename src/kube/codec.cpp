@@ -1,9 +1,8 @@
 #include "codec.hpp"
 
+#include "kindlb/json/json.hpp"
 #include "status.hpp"
 #include "time.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <utility>
 

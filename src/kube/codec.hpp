@@ -5,7 +5,7 @@
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/core/service.hpp"
-#include "reader.hpp"
+#include "kindlb/json/reader.hpp"
 
 #include <functional>
 #include <optional>
@@ -13,6 +13,10 @@
 #include <string_view>
 
 namespace kindlb::kube {
+
+using json::Json;
+using json::Problem;
+using json::Reader;
 
 /// Parses without throwing and without keeping `managedFields`, often the larger half of an object.
 /// What cannot be parsed is a discarded value.

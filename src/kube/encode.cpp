@@ -2,10 +2,9 @@
 
 #include "codec.hpp"
 #include "kindlb/core/hash.hpp"
+#include "kindlb/json/json.hpp"
 #include "kindlb/kube/manifest.hpp"
 #include "time.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -16,11 +15,6 @@ using Ordered = nlohmann::ordered_json;
 
 /// Longest message the newer Event API accepts; kubectl shows either in one line.
 constexpr std::size_t kMaxEventMessage = 1024;
-
-/// Text from elsewhere (Envoy's, Docker's) may not be UTF-8; it is mended rather than refused.
-std::string to_text(const Ordered& json) {
-  return json.dump(-1, ' ', false, Ordered::error_handler_t::replace);
-}
 
 const char* name_of(core::ConditionStatus status) {
   switch (status) {
@@ -116,14 +110,14 @@ void clear_status(Ordered& patch, const core::Service& service) {
 }  // namespace
 
 std::string encode_apply(const core::StatusApply& apply) {
-  return to_text({{"apiVersion", "v1"},
-                  {"kind", "Service"},
-                  {"metadata", metadata_of(apply)},
-                  {"status", status_of(apply)}});
+  return json::dump_ordered({{"apiVersion", "v1"},
+                             {"kind", "Service"},
+                             {"metadata", metadata_of(apply)},
+                             {"status", status_of(apply)}});
 }
 
 std::string encode_status(const core::StatusApply& apply) {
-  return to_text(status_of(apply));
+  return json::dump_ordered(status_of(apply));
 }
 
 std::string truncated(const std::string& text, std::size_t limit) {
@@ -140,31 +134,32 @@ std::string event_name(const core::Service& about, const core::EventNote& note) 
 }
 
 std::string encode_event_count(std::uint64_t count, core::Timestamp now) {
-  return to_text({{"count", count}, {"lastTimestamp", format_time(now)}});
+  return json::dump_ordered({{"count", count}, {"lastTimestamp", format_time(now)}});
 }
 
 std::string encode_event(const core::Service& about, const core::EventNote& note,
                          core::Timestamp now) {
   const auto time = format_time(now);
   const bool warning = note.type == core::EventType::Warning;
-  return to_text({{"apiVersion", "v1"},
-                  {"kind", "Event"},
-                  {"metadata", {{"name", event_name(about, note)}, {"namespace", about.key.ns}}},
-                  {"involvedObject",
-                   {{"apiVersion", "v1"},
-                    {"kind", "Service"},
-                    {"namespace", about.key.ns},
-                    {"name", about.key.name},
-                    {"uid", about.uid},
-                    {"resourceVersion", about.resource_version}}},
-                  {"type", warning ? "Warning" : "Normal"},
-                  {"reason", note.reason},
-                  {"message", truncated(note.message, kMaxEventMessage)},
-                  {"source", {{"component", core::kFieldManager}}},
-                  {"reportingComponent", core::kFieldManager},
-                  {"firstTimestamp", time},
-                  {"lastTimestamp", time},
-                  {"count", 1}});
+  return json::dump_ordered(
+      {{"apiVersion", "v1"},
+       {"kind", "Event"},
+       {"metadata", {{"name", event_name(about, note)}, {"namespace", about.key.ns}}},
+       {"involvedObject",
+        {{"apiVersion", "v1"},
+         {"kind", "Service"},
+         {"namespace", about.key.ns},
+         {"name", about.key.name},
+         {"uid", about.uid},
+         {"resourceVersion", about.resource_version}}},
+       {"type", warning ? "Warning" : "Normal"},
+       {"reason", note.reason},
+       {"message", truncated(note.message, kMaxEventMessage)},
+       {"source", {{"component", core::kFieldManager}}},
+       {"reportingComponent", core::kFieldManager},
+       {"firstTimestamp", time},
+       {"lastTimestamp", time},
+       {"count", 1}});
 }
 
 core::Result<ReleaseStep> plan_release(std::string_view service_json, const ReleasePatch& wanted) {
@@ -180,7 +175,7 @@ core::Result<ReleaseStep> plan_release(std::string_view service_json, const Rele
   const auto version = operation("test", "/metadata/resourceVersion", service->resource_version);
   patch.insert(patch.begin(), version);
   patch.insert(patch.begin(), operation("test", "/metadata/uid", service->uid));
-  step.patch = to_text(patch);
+  step.patch = json::dump_ordered(patch);
   return step;
 }
 

@@ -1,9 +1,8 @@
 // Lists and watch events: what the API wraps around objects.
 
 #include "codec.hpp"
+#include "kindlb/json/json.hpp"
 #include "status.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace kindlb::kube {
 
@@ -50,16 +49,15 @@ Error protocol_error(const char* operation, std::string detail) {
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  return Json::parse(
-      text, [](int, Parse event, const Json& parsed) { return !is_managed_fields(event, parsed); },
-      false);
+  return json::parse_bounded(
+      text, [](int, Parse event, const Json& parsed) { return !is_managed_fields(event, parsed); });
 }
 
 Result<Page> decode_page(std::string_view text, const std::function<void(const Json&)>& item) {
   ItemStream items(item);
-  const auto json = Json::parse(
-      text, [&](int depth, Parse event, const Json& parsed) { return items(depth, event, parsed); },
-      false);
+  const auto json = json::parse_bounded(text, [&](int depth, Parse event, const Json& parsed) {
+    return items(depth, event, parsed);
+  });
   if (json.is_discarded()) return protocol_error("read list", "not JSON");
   Problem problem;
   const Reader list(json, problem);

@@ -2,11 +2,9 @@
 
 #include "codec.hpp"
 #include "kindlb/core/hash.hpp"
+#include "kindlb/json/json.hpp"
 #include "kindlb/yaml/node.hpp"
-#include "reader.hpp"
 #include "validation.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <string_view>
 #include <utility>

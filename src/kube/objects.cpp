@@ -1,12 +1,9 @@
 #include "kindlb/kube/objects.hpp"
 
+#include "call.hpp"
 #include "codec.hpp"
-#include "paths.hpp"
-#include "status.hpp"
+#include "kindlb/json/json.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include <chrono>
 #include <utility>
 
 namespace kindlb::kube {
@@ -15,11 +12,6 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 using core::Result;
-
-/// Words that are no UTF-8 (from a command line) are for the server to refuse.
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 class HttpObjects final : public Objects {
  public:
@@ -34,13 +26,13 @@ class HttpObjects final : public Objects {
   }
 
   Result<Json> create(const std::string& path, const Json& object, std::stop_token stop) override {
-    return document(call("POST", path, "application/json", text_of(object), std::move(stop)),
+    return document(call("POST", path, "application/json", json::dump(object), std::move(stop)),
                     "create in " + path);
   }
 
   Result<Json> patch(const std::string& path, const Json& changes, std::stop_token stop) override {
     return document(
-        call("PATCH", path, "application/merge-patch+json", text_of(changes), std::move(stop)),
+        call("PATCH", path, "application/merge-patch+json", json::dump(changes), std::move(stop)),
         "patch " + path);
   }
 
@@ -66,16 +58,10 @@ class HttpObjects final : public Objects {
   /// The body of a 2xx answer; everything else is an Error.
   Result<std::string> call(const char* method, const std::string& path, const char* content_type,
                            std::string body, std::stop_token stop) {
-    http::Request request{.method = method,
-                          .target = path,
-                          .headers = {{"Accept", "application/json, */*"}},
-                          .body = std::move(body),
-                          .timeout = kCallTimeout};
-    if (content_type != nullptr) request.headers.push_back({"Content-Type", content_type});
-    const auto operation = std::string(method) + " " + path;
-    auto response = client_->send(request, std::move(stop));
-    if (!response) return Error{response.error().kind, operation, response.error().detail};
-    if (response->status / 100 != 2) return error_of(*response, operation);
+    auto request = make_request(method, path, content_type, std::move(body));
+    request.headers.front().value = "application/json, */*";  // logs and proxied pods are text
+    auto response = kube::call(*client_, request, request.method + " " + path, std::move(stop));
+    if (!response) return response.error();
     return std::move(response->body);
   }
 
@@ -96,10 +82,6 @@ std::shared_ptr<Objects> make_objects(std::shared_ptr<http::Client> client) {
 
 Result<core::Service> service_from(const Json& object) {
   return decode_service(object, "");
-}
-
-std::string url_part(std::string_view text) {
-  return escaped(text);
 }
 
 }  // namespace kindlb::kube

@@ -3,21 +3,13 @@
 
 #include "kindlb/core/service.hpp"
 
-#include <chrono>
 #include <string>
-#include <string_view>
 
 namespace kindlb::kube {
 
 inline constexpr const char* kServicesPath = "/api/v1/services";
 inline constexpr const char* kSlicesPath = "/apis/discovery.k8s.io/v1/endpointslices";
 inline constexpr const char* kNodesPath = "/api/v1/nodes";
-
-/// For every call that is not a watch.
-inline constexpr std::chrono::milliseconds kCallTimeout{15'000};
-
-/// Percent-encoded for one path segment or one query value.
-std::string escaped(std::string_view text);
 
 std::string service_path(const core::ServiceKey& key);
 std::string events_path(const std::string& ns);

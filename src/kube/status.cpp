@@ -1,14 +1,17 @@
 #include "status.hpp"
 
 #include "codec.hpp"
+#include "kindlb/json/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace kindlb::kube {
 
 namespace {
 constexpr std::size_t kMaxQuote = 200;
+constexpr int kLargestStatus = 599;
 
 /// The first line of a body that is not ours to understand.
 std::string quote(std::string_view body) {
@@ -17,10 +20,8 @@ std::string quote(std::string_view body) {
 
 /// The Status' message, or its reason; empty when it has neither.
 std::string message_of(const Json& status) {
-  Problem ignored;
-  const Reader reader(status, ignored);
-  auto message = reader.text("message");
-  return message.empty() ? reader.text("reason") : message;
+  auto message = json::text_at(status, {"message"});
+  return message.empty() ? json::text_at(status, {"reason"}) : message;
 }
 }  // namespace
 
@@ -33,21 +34,17 @@ core::Error error_of(const http::Response& response, const std::string& operatio
 }
 
 core::Error error_of_status(const Json& status, const std::string& operation) {
-  Problem ignored;
-  const int code = Reader(status, ignored).number("code");
+  const auto code = static_cast<int>(
+      std::clamp<std::int64_t>(json::number_at(status, {"code"}), 0, kLargestStatus));
   const auto kind = code >= 400 ? http::kind_of_status(code) : core::ErrorKind::Unavailable;
   return {kind, operation, fmt::format("{} (code {})", message_of(status), code)};
 }
 
 bool has_cause(std::string_view body, std::string_view reason) {
-  const auto json = parse_json(body);
-  Problem ignored;
-  const Reader status(json, ignored);
-  const auto details = status.object("details");
-  bool found = false;
-  details.each("causes",
-               [&](const Reader& cause) { found = found || cause.text("reason") == reason; });
-  return found;
+  const auto status = parse_json(body);
+  return std::ranges::any_of(json::list_at(status, {"details", "causes"}), [&](const Json& cause) {
+    return json::text_at(cause, {"reason"}) == reason;
+  });
 }
 
 }  // namespace kindlb::kube

@@ -4,7 +4,8 @@
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/http/client.hpp"
-#include "reader.hpp"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace kindlb::kube {
 /// For an answer that is not 2xx. A body that is no Status (a proxy's page) is quoted shortly.
 core::Error error_of(const http::Response& response, const std::string& operation);
 /// For the object of an ERROR event in a watch.
-core::Error error_of_status(const Json& status, const std::string& operation);
+core::Error error_of_status(const nlohmann::json& status, const std::string& operation);
 /// Whether details.causes names that reason, e.g. "NamespaceTerminating".
 bool has_cause(std::string_view body, std::string_view reason);
 

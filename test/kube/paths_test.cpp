@@ -1,15 +1,18 @@
 #include "paths.hpp"
 
+#include "kindlb/http/url.hpp"
+
 #include <doctest/doctest.h>
 
+using namespace kindlb;
 using namespace kindlb::kube;
 
 TEST_CASE("names stay one segment, whatever they hold") {
-  CHECK(escaped("web-1.a_b~c") == "web-1.a_b~c");
-  CHECK(escaped("a/b?c#d%e f") == "a%2Fb%3Fc%23d%25e%20f");
-  CHECK(escaped("..") == "%2E%2E");
-  CHECK(escaped(".") == "%2E");
-  CHECK(escaped("\xC3\xA9\n") == "%C3%A9%0A");
+  CHECK(http::url_escaped("web-1.a_b~c") == "web-1.a_b~c");
+  CHECK(http::url_escaped("a/b?c#d%e f") == "a%2Fb%3Fc%23d%25e%20f");
+  CHECK(http::url_escaped("..") == "%2E%2E");
+  CHECK(http::url_escaped(".") == "%2E");
+  CHECK(http::url_escaped("\xC3\xA9\n") == "%C3%A9%0A");
 }
 
 TEST_CASE("targets") {

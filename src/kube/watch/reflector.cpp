@@ -1,5 +1,6 @@
 #include "watch/reflector.hpp"
 
+#include "call.hpp"
 #include "codec.hpp"
 #include "kindlb/core/line_splitter.hpp"
 #include "paths.hpp"
@@ -24,15 +25,9 @@ constexpr std::chrono::milliseconds kWatchStart{15'000};
 constexpr std::size_t kMaxLine = std::size_t{16} << 20U;
 
 http::Request get(std::string target, std::chrono::milliseconds timeout) {
-  return {.method = "GET",
-          .target = std::move(target),
-          .headers = {{"Accept", "application/json"}},
-          .body = {},
-          .timeout = timeout};
-}
-
-Error renamed(const Error& error, const std::string& operation) {
-  return {error.kind, operation, error.detail};
+  auto request = make_request("GET", std::move(target));
+  request.timeout = timeout;
+  return request;
 }
 
 StepResult::End end_of(const Result<void>& result) {
@@ -74,7 +69,7 @@ Reflector::Attempt Reflector::list(const std::stop_token& stop) {
   do {
     auto page = fetch_page(token, stop);
     if (!page) {
-      const Result<void> failure = renamed(page.error(), std::string("list ") + name());
+      const Result<void> failure = with_operation(page.error(), std::string("list ") + name());
       return {{.end = end_of(failure)}, failure.error()};
     }
     version_ = std::move(page->resource_version);
@@ -87,9 +82,8 @@ Reflector::Attempt Reflector::list(const std::stop_token& stop) {
 
 Result<Page> Reflector::fetch_page(const std::string& token, const std::stop_token& stop) {
   const auto response =
-      client_->send(get(list_target(resource_->path(), token), kListTimeout), stop);
+      call(*client_, get(list_target(resource_->path(), token), kListTimeout), "list", stop);
   if (!response) return response.error();
-  if (response->status != 200) return error_of(*response, "list");
   return decode_page(response->body,
                      [&](const Json& item) { report_unreadable(resource_->add_item(item)); });
 }
@@ -100,7 +94,7 @@ Reflector::Attempt Reflector::watch(const std::stop_token& stop) {
   const auto ended = follow(watch_limits(bookmarks_seen_, random()), received, stop);
   const auto lasted = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started);
   Attempt attempt{{.end = end_of(ended), .received = received, .lasted = lasted}, std::nullopt};
-  if (!ended) attempt.error = renamed(ended.error(), std::string("watch ") + name());
+  if (!ended) attempt.error = with_operation(ended.error(), std::string("watch ") + name());
   return attempt;
 }
 

@@ -2,9 +2,9 @@
 // The three kinds of objects we follow, as a reflector sees them: where to list them, how to read
 // one, and what to tell the observer. Each is used by one thread.
 
+#include "codec.hpp"
 #include "kindlb/core/result.hpp"
 #include "kindlb/kube/api.hpp"
-#include "reader.hpp"
 
 #include <memory>
 #include <string>

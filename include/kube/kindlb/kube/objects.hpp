@@ -6,13 +6,13 @@
 #include "kindlb/core/result.hpp"
 #include "kindlb/core/service.hpp"
 #include "kindlb/http/client.hpp"
+#include "kindlb/http/url.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <string_view>
 
 namespace kindlb::kube {
 
@@ -40,8 +40,5 @@ std::shared_ptr<Objects> make_objects(std::shared_ptr<http::Client> client);
 
 /// The Service in a document of the API.
 core::Result<core::Service> service_from(const nlohmann::json& object);
-
-/// Percent-encoded for one path segment or one query value.
-std::string url_part(std::string_view text);
 
 }  // namespace kindlb::kube

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace kindlb::kube {
+namespace kindlb::json {
 
 using Json = nlohmann::json;
 
@@ -78,4 +78,4 @@ class Reader {
   std::optional<std::size_t> index_;
 };
 
-}  // namespace kindlb::kube
+}  // namespace kindlb::json

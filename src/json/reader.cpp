@@ -1,10 +1,10 @@
-#include "reader.hpp"
+#include "kindlb/json/reader.hpp"
 
-#include <nlohmann/json.hpp>
+#include "kindlb/json/json.hpp"
 
 #include <limits>
 
-namespace kindlb::kube {
+namespace kindlb::json {
 
 namespace {
 constexpr auto kNoIndex = std::numeric_limits<std::size_t>::max();
@@ -44,9 +44,8 @@ void Reader::report(std::string_view key, std::string_view what, std::string_vie
 }
 
 const Json* Reader::find(const char* key) const {
-  if (!value_.is_object()) return nullptr;
-  const auto it = value_.find(key);
-  return it == value_.end() || it->is_null() ? nullptr : &*it;
+  const Json* const field = json::find(value_, {key});
+  return field == nullptr || field->is_null() ? nullptr : field;
 }
 
 bool Reader::has(const char* key) const {
@@ -154,4 +153,4 @@ void Reader::each(const char* key, const std::function<void(const Reader&)>& ele
   for (std::size_t i = 0; i < field->size(); ++i) element(Reader((*field)[i], *this, key, i));
 }
 
-}  // namespace kindlb::kube
+}  // namespace kindlb::json
