@@ -1,19 +1,18 @@
 #include "kindlb/kube/config.hpp"
 
+#include "kindlb/base/environment.hpp"
 #include "kindlb/base/text.hpp"
 #include "kindlb/core/base64.hpp"
+#include "kindlb/yaml/fields.hpp"
+#include "kindlb/yaml/file.hpp"
+#include "kindlb/yaml/node.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
+#include <variant>
 #include <vector>
 
 namespace kindlb::kube {
@@ -22,86 +21,141 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 using core::Result;
+using yaml::Node;
 namespace fs = std::filesystem;
 
 constexpr const char* kOperation = "read kubeconfig";
+constexpr const char* kWrongShape = "the value here is of another shape than a kubeconfig has";
 constexpr std::size_t kMaxFile = std::size_t{8} << 20U;
 
 Error invalid(std::string detail) {
   return {ErrorKind::Invalid, kOperation, std::move(detail)};
 }
 
-ErrorKind kind_of_errno(int code) {
-  if (code == ENOENT || code == ENOTDIR) return ErrorKind::NotFound;
-  return code == EACCES || code == EPERM ? ErrorKind::Denied : ErrorKind::Invalid;
-}
-
-Result<std::string> read_file(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return invalid(path.string() + " is a directory");
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return Error{kind_of_errno(errno), kOperation, path.string() + ": " + std::strerror(errno)};
-  std::string text;
-  std::array<char, 4096> chunk{};
-  while (in.read(chunk.data(), chunk.size()), in.gcount() > 0) {
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kMaxFile) return invalid(path.string() + " is larger than 8 MiB");
-  }
+/// Read the kubeconfig itself or a file it names.
+Result<std::string> read_file(const std::string& path) {
+  // yaml::read_file takes "-" for standard input, which no kubeconfig means.
+  auto text = yaml::read_file(path == "-" ? "./-" : path);
+  if (!text) return Error{text.error().kind, kOperation, path + ": " + text.error().detail};
+  if (text->size() > kMaxFile) return invalid(path + ": larger than 8 MiB");
   return text;
 }
 
-/// The value under `key`; empty when absent or null. yaml-cpp throws when it is a map or a list.
-std::string text_of(const YAML::Node& map, const char* key) {
-  const YAML::Node value = map[key];
-  return value && !value.IsNull() ? value.as<std::string>() : std::string();
+/// The errors of the YAML module carry ":LINE:COLUMN" as their operation when the file has no name;
+/// the operation of a kubeconfig error names the file, so the position moves into the detail.
+Error at_position(const Error& error) {
+  const auto colon = error.operation.rfind(':');
+  if (colon == std::string::npos || colon == 0)
+    return invalid("this is not a kubeconfig: " + error.detail);
+  return invalid(fmt::format("line {}, column {}: {}", error.operation.substr(1, colon - 1),
+                             error.operation.substr(colon + 1), error.detail));
 }
 
-bool has(const YAML::Node& map, const char* key) {
-  const YAML::Node value = map[key];
-  return value && !value.IsNull();
+/// One kubeconfig being read. A value of the wrong kind gives its default and is remembered in
+/// faults_; since reading goes on until the first Result that is an error, a remembered fault
+/// always came before that error and is the one to report.
+class KubeconfigReader {
+ public:
+  explicit KubeconfigReader(fs::path folder) : folder_(std::move(folder)) {}
+
+  Result<ClusterAccess> read(const Node& root, const std::string& wanted_context) {
+    auto access = access_of(root, wanted_context);
+    if (!faults_.none()) return at_position(faults_.error(""));
+    return access;
+  }
+
+ private:
+  /// Null when absent or null.
+  const Node* find(const Node& map, std::string_view key);
+  std::string text_of(const Node& map, std::string_view key);
+  bool flag_of(const Node& map, std::string_view key);
+  std::vector<const Node*> entries_of(const Node& root, const char* section);
+  std::string names_in(const Node& root, const char* section);
+
+  Result<const Node*> entry(const Node& root, const char* section, const char* kind,
+                            const std::string& name);
+  Result<std::string> pem_of(const Node& map, const std::string& key);
+  Result<std::string> url_of(const Node& cluster);
+  Result<std::string> token_of(const Node& user);
+  Result<std::string> context_name(const Node& root, const std::string& wanted);
+  Result<void> refuse_unsupported_login(const Node& user);
+  Result<void> fill_cluster(const Node& cluster, http::Endpoint& out);
+  Result<void> fill_user(const Node& user, http::Endpoint& out);
+  Result<ClusterAccess> access_of(const Node& root, const std::string& wanted);
+
+  fs::path folder_;  ///< where relative file names start
+  yaml::Faults faults_;
+};
+
+const Node* KubeconfigReader::find(const Node& map, std::string_view key) {
+  if (map.kind != yaml::Kind::Map && map.kind != yaml::Kind::Null)
+    faults_.add(map.place, kWrongShape);
+  const auto* const value = map.find(key);
+  return value == nullptr || value->kind == yaml::Kind::Null ? nullptr : value;
 }
 
-bool flag_of(const YAML::Node& map, const char* key) {
-  return has(map, key) && map[key].as<bool>();
+std::string KubeconfigReader::text_of(const Node& map, std::string_view key) {
+  const auto* const value = find(map, key);
+  if (value == nullptr) return {};
+  if (value->kind != yaml::Kind::Scalar) faults_.add(value->place, kWrongShape);
+  return value->text;
 }
 
-std::vector<std::string> names_in(const YAML::Node& list) {
+/// Quoted booleans count too: kubectl refuses them, but nothing is gained by refusing.
+bool KubeconfigReader::flag_of(const Node& map, std::string_view key) {
+  const auto* const value = find(map, key);
+  if (value == nullptr) return false;
+  auto unquoted = *value;
+  unquoted.plain = true;
+  const auto resolved =
+      unquoted.kind == yaml::Kind::Scalar ? yaml::resolve(unquoted) : yaml::Scalar(nullptr);
+  if (const auto* const flag = std::get_if<bool>(&resolved)) return *flag;
+  faults_.add(value->place, kWrongShape);
+  return false;
+}
+
+/// The elements of a list such as `contexts`; none when absent.
+std::vector<const Node*> KubeconfigReader::entries_of(const Node& root, const char* section) {
+  std::vector<const Node*> entries;
+  const auto* const list = find(root, section);
+  if (list == nullptr) return entries;
+  if (list->kind != yaml::Kind::List) faults_.add(list->place, kWrongShape);
+  if (list->kind == yaml::Kind::List)
+    for (const auto& item : list->items) entries.push_back(&item);
+  return entries;
+}
+
+/// "dev, test", or "none": what a message offers instead.
+std::string KubeconfigReader::names_in(const Node& root, const char* section) {
   std::vector<std::string> names;
-  for (const auto& item : list) names.push_back(text_of(item, "name"));
-  return names;
-}
-
-std::string listing(const std::vector<std::string>& names) {
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  for (const auto* const item : entries_of(root, section)) names.push_back(text_of(*item, "name"));
+  return names.empty() ? "none" : base::joined(names);
 }
 
 /// The body (under `kind`) of the entry called `name` in the list `section`.
-Result<YAML::Node> entry(const YAML::Node& root, const char* section, const char* kind,
-                         const std::string& name) {
-  const YAML::Node list = root[section];
-  if (list)
-    for (const auto& item : list)
-      if (text_of(item, "name") == name && has(item, kind)) return YAML::Node(item[kind]);
-  return invalid(fmt::format("there is no {} '{}'; known: {}", kind, name,
-                             listing(list ? names_in(list) : std::vector<std::string>{})));
+Result<const Node*> KubeconfigReader::entry(const Node& root, const char* section, const char* kind,
+                                            const std::string& name) {
+  for (const auto* const item : entries_of(root, section))
+    if (text_of(*item, "name") == name)
+      if (const auto* const body = find(*item, kind)) return body;
+  return invalid(
+      fmt::format("there is no {} '{}'; known: {}", kind, name, names_in(root, section)));
 }
 
 /// `<key>-data` decoded, else the content of the file `<key>` names, else empty.
-Result<std::string> pem_of(const YAML::Node& map, const std::string& key, const fs::path& folder) {
-  const auto inlined = text_of(map, (key + "-data").c_str());
+Result<std::string> KubeconfigReader::pem_of(const Node& map, const std::string& key) {
+  const auto inlined = text_of(map, key + "-data");
   if (!inlined.empty()) {
     auto pem = core::decode_base64(inlined);
     if (!pem) return invalid(key + "-data is not base64");
     return std::move(*pem);
   }
-  const auto file = text_of(map, key.c_str());
+  const auto file = text_of(map, key);
   if (file.empty()) return std::string();
-  return read_file(folder / file);  // an absolute name replaces the folder
+  return read_file((folder_ / file).string());  // an absolute name replaces the folder
 }
 
-Result<std::string> url_of(const YAML::Node& cluster) {
+Result<std::string> KubeconfigReader::url_of(const Node& cluster) {
   auto url = text_of(cluster, "server");
   while (url.ends_with('/')) url.pop_back();
   const auto scheme_end = url.find("://");
@@ -113,8 +167,8 @@ Result<std::string> url_of(const YAML::Node& cluster) {
   return url;
 }
 
-Result<void> fill_cluster(const YAML::Node& cluster, const fs::path& folder, http::Endpoint& out) {
-  if (has(cluster, "proxy-url"))
+Result<void> KubeconfigReader::fill_cluster(const Node& cluster, http::Endpoint& out) {
+  if (find(cluster, "proxy-url") != nullptr)
     return invalid("proxy-url is not supported: name a server that is reached directly");
   auto url = url_of(cluster);
   if (!url) return url.error();
@@ -122,17 +176,17 @@ Result<void> fill_cluster(const YAML::Node& cluster, const fs::path& folder, htt
   out.tls.server_name = text_of(cluster, "tls-server-name");
   out.tls.insecure = flag_of(cluster, "insecure-skip-tls-verify");
   if (out.tls.insecure) return {};  // a CA that will not be looked at need not be readable
-  auto ca = pem_of(cluster, "certificate-authority", folder);
+  auto ca = pem_of(cluster, "certificate-authority");
   if (!ca) return ca.error();
   out.tls.ca_pem = std::move(*ca);
   return {};
 }
 
 /// Ways to log in that need another program or that the API server no longer has.
-Result<void> refuse_unsupported_login(const YAML::Node& user) {
+Result<void> KubeconfigReader::refuse_unsupported_login(const Node& user) {
   static constexpr std::array kUnsupported{"exec", "auth-provider", "username", "password", "as"};
   for (const char* key : kUnsupported)
-    if (has(user, key))
+    if (find(user, key) != nullptr)
       return invalid(
           fmt::format("the user logs in by '{}', which kindlb does not do; give it a kubeconfig "
                       "with a token or a client certificate, such as `kubectl config view "
@@ -142,23 +196,23 @@ Result<void> refuse_unsupported_login(const YAML::Node& user) {
 }
 
 /// A token file wins over an inline token, as in kubectl. It is read once.
-Result<std::string> token_of(const YAML::Node& user, const fs::path& folder) {
+Result<std::string> KubeconfigReader::token_of(const Node& user) {
   const auto file = text_of(user, "tokenFile");
   if (file.empty()) return std::string(base::trimmed(text_of(user, "token")));
-  auto text = read_file(folder / file);
+  auto text = read_file((folder_ / file).string());
   if (!text) return text.error();
   return std::string(base::trimmed(*text));
 }
 
-Result<void> fill_user(const YAML::Node& user, const fs::path& folder, http::Endpoint& out) {
+Result<void> KubeconfigReader::fill_user(const Node& user, http::Endpoint& out) {
   if (auto usable = refuse_unsupported_login(user); !usable) return usable;
-  auto cert = pem_of(user, "client-certificate", folder);
+  auto cert = pem_of(user, "client-certificate");
   if (!cert) return cert.error();
-  auto key = pem_of(user, "client-key", folder);
+  auto key = pem_of(user, "client-key");
   if (!key) return key.error();
   if (cert->empty() != key->empty())
     return invalid("client-certificate and client-key must be given together");
-  auto token = token_of(user, folder);
+  auto token = token_of(user);
   if (!token) return token.error();
   if (token->find_first_of("\r\n") != std::string::npos)
     return invalid("the token has more than one line");
@@ -168,45 +222,29 @@ Result<void> fill_user(const YAML::Node& user, const fs::path& folder, http::End
   return {};
 }
 
-Result<std::string> chosen_context(const YAML::Node& root, const std::string& wanted) {
+Result<std::string> KubeconfigReader::context_name(const Node& root, const std::string& wanted) {
   auto name = wanted.empty() ? text_of(root, "current-context") : wanted;
   if (!name.empty()) return name;
-  const YAML::Node contexts = root["contexts"];
   return invalid("there is no current-context; choose a context by name; known: " +
-                 listing(contexts ? names_in(contexts) : std::vector<std::string>{}));
+                 names_in(root, "contexts"));
 }
 
-Result<ClusterAccess> access_of(const YAML::Node& root, const fs::path& folder,
-                                const std::string& wanted) {
-  if (!root.IsMap()) return invalid("this is not a kubeconfig: it has no keys at the top");
-  auto name = chosen_context(root, wanted);
+Result<ClusterAccess> KubeconfigReader::access_of(const Node& root, const std::string& wanted) {
+  auto name = context_name(root, wanted);
   if (!name) return name.error();
   const auto context = entry(root, "contexts", "context", *name);
   if (!context) return context.error();
   ClusterAccess access{
-      .context = std::move(*name), .cluster = text_of(*context, "cluster"), .endpoint = {}};
+      .context = std::move(*name), .cluster = text_of(**context, "cluster"), .endpoint = {}};
   const auto cluster = entry(root, "clusters", "cluster", access.cluster);
   if (!cluster) return cluster.error();
-  if (auto filled = fill_cluster(*cluster, folder, access.endpoint); !filled) return filled.error();
-  const auto user_name = text_of(*context, "user");
+  if (auto filled = fill_cluster(**cluster, access.endpoint); !filled) return filled.error();
+  const auto user_name = text_of(**context, "user");
   if (user_name.empty()) return access;
   const auto user = entry(root, "users", "user", user_name);
   if (!user) return user.error();
-  if (auto filled = fill_user(*user, folder, access.endpoint); !filled) return filled.error();
+  if (auto filled = fill_user(**user, access.endpoint); !filled) return filled.error();
   return access;
-}
-
-std::string explain(const YAML::Exception& error) {
-  if (error.mark.is_null()) return "this is not a kubeconfig: " + error.msg;
-  const auto* const what = dynamic_cast<const YAML::RepresentationException*>(&error) != nullptr
-                               ? "the value here is of another shape than a kubeconfig has"
-                               : error.msg.c_str();
-  return fmt::format("line {}, column {}: {}", error.mark.line + 1, error.mark.column + 1, what);
-}
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): at start-up
-  return value == nullptr ? std::string() : value;
 }
 
 bool exists(const std::string& path) {
@@ -227,18 +265,18 @@ std::string first_of_list(const std::string& list) {
 }
 
 std::string default_path() {
-  auto path = first_of_list(environment("KUBECONFIG"));
-  return path.empty() ? environment("HOME") + "/.kube/config" : path;
+  auto path = first_of_list(base::environment("KUBECONFIG"));
+  return path.empty() ? base::environment("HOME") + "/.kube/config" : path;
 }
 }  // namespace
 
 Result<ClusterAccess> parse_kubeconfig(const std::string& yaml, const std::string& directory,
                                        const std::string& context) {
-  try {
-    return access_of(YAML::Load(yaml), directory, context);
-  } catch (const YAML::Exception& error) {  // the only place where yaml-cpp's exceptions end
-    return invalid(explain(error));
-  }
+  const auto documents = yaml::parse(yaml, "");
+  if (!documents) return at_position(documents.error());
+  if (documents->empty() || documents->front().kind != yaml::Kind::Map)
+    return invalid("this is not a kubeconfig: it has no keys at the top");
+  return KubeconfigReader(directory).read(documents->front(), context);
 }
 
 Result<ClusterAccess> load_kubeconfig(const std::string& path, const std::string& context) {
