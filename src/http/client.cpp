@@ -11,10 +11,12 @@ namespace kindlb::http {
 
 namespace {
 
-// Enough for the calls that run side by side in the steady state; a burst makes more and frees
+// Enough for the calls that run concurrently in the steady state; a burst makes more and frees
 // them.
 constexpr std::size_t kMaxIdleHandles = 4;
 
+/// Thread-safe because calls share nothing but the immutable destination and the pool of handles,
+/// which has a lock of its own. A call owns its handles exclusively while it runs.
 class CurlClient final : public Client {
  public:
   explicit CurlClient(Destination destination) : destination_(std::move(destination)) {}

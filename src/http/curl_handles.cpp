@@ -5,7 +5,8 @@
 namespace kindlb::http {
 
 namespace {
-/// Once per process, and never undone: other threads may still be inside libcurl at exit.
+/// Initialise libcurl once per process. Never undone: other threads may still be inside libcurl
+/// when the process exits.
 bool global_init() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
   return code == CURLE_OK;

@@ -1,8 +1,9 @@
 #pragma once
-// Ownership of libcurl's handles. A CurlHandles is one easy handle with a multi handle of its own:
-// the multi keeps the connection for the next call and can be woken from another thread. A handles
-// serves one call at a time; the pool hands handles out and keeps a few idle ones with their
-// connections.
+// Ownership of libcurl's handles. A CurlHandles is one easy handle (a transfer) with a multi handle
+// of its own (the connection cache and the event loop). The multi keeps the connection for the next
+// call and, unlike curl_easy_perform, can be woken from another thread (curl_multi_wakeup), which
+// is how a stop request interrupts a call that is waiting. One multi per call instead of a shared
+// one: calls block on their own threads, and none has to drive the transfers of others.
 
 #include <curl/curl.h>
 
@@ -24,9 +25,11 @@ struct ListDeleter {
 };
 using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 
+/// Serves one call at a time, on the thread that made the call; only wakeup() may be called from
+/// other threads.
 class CurlHandles {
  public:
-  /// Null when libcurl is out of memory.
+  /// Return null when libcurl is out of memory.
   static std::unique_ptr<CurlHandles> make();
   ~CurlHandles();
   CurlHandles(const CurlHandles&) = delete;
@@ -35,11 +38,13 @@ class CurlHandles {
   CURL* easy() { return easy_.get(); }
   CURLM* multi() { return multi_.get(); }
 
-  /// Begins and ends a transfer. Ending one half-way closes its connection.
+  /// Begin and end a transfer. Ending one half-way closes its connection, so that the rest of an
+  /// unread answer can never be taken for the answer to the next request.
   CURLMcode attach();
   void detach();
 
-  /// From any thread: lets a blocked curl_multi_poll of this handles return.
+  /// Make a blocked curl_multi_poll on these handles return. If none is blocked, the next one
+  /// returns at once: a wakeup is never lost. Safe from any thread while the handles live.
   void wakeup() noexcept { curl_multi_wakeup(multi_.get()); }
 
  private:
@@ -50,12 +55,14 @@ class CurlHandles {
   bool attached_ = false;
 };
 
-/// Thread-safe. Never more than `max_idle` handles wait; more than that exist only while in use.
+/// Idle handles with their connections. Thread-safe. Keeps at most `max_idle`; more exist only
+/// while they are in use.
 class HandlePool {
  public:
   explicit HandlePool(std::size_t max_idle) : max_idle_(max_idle) {}
 
-  /// The most recently used handles, whose connection is the likeliest to be alive, or a new one.
+  /// Return the most recently used handles, whose connection is the likeliest to be alive, or new
+  /// ones; null when libcurl is out of memory.
   std::unique_ptr<CurlHandles> take();
   void give_back(std::unique_ptr<CurlHandles> handles);
 
@@ -65,7 +72,7 @@ class HandlePool {
   std::vector<std::unique_ptr<CurlHandles>> idle_;
 };
 
-/// A handles for the length of one call.
+/// Handles for the duration of one call; gives them back at its end. The pool must outlive it.
 class HandleLease {
  public:
   explicit HandleLease(HandlePool& pool) : pool_(pool), handles_(pool.take()) {}

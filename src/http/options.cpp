@@ -12,11 +12,11 @@ namespace kindlb::http {
 
 namespace {
 
-// Small on purpose: an idle or streaming connection must not cost more than it moves.
+// Small on purpose: there is a pair of buffers per open watch and per idle connection.
 constexpr long kReceiveBuffer = 16 * 1024;
 constexpr long kUploadBuffer = 16 * 1024;
 
-/// Sets options one after the other and remembers the first refusal.
+/// Sets options one after the other and remembers the first failure.
 class Setter {
  public:
   explicit Setter(CURL* easy) : easy_(easy) {}
@@ -112,8 +112,8 @@ bool is_pem(std::string_view text, std::string_view kind) {
   return label != std::string_view::npos && text.find("-----END ", label) != std::string_view::npos;
 }
 
-/// Why the TLS material cannot work. Only its outer form is looked at here; libcurl reads the rest
-/// when it connects.
+/// Return why the TLS credentials cannot work. Only their PEM form is checked here, so that a wrong
+/// file is reported at start-up; libcurl parses the content when it connects.
 std::optional<core::Error> validate(const Tls& tls) {
   const auto bad = [](std::string_view what) {
     return core::Error{core::ErrorKind::Invalid, "use TLS credentials", std::string(what)};

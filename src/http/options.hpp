@@ -10,7 +10,8 @@
 
 namespace kindlb::http {
 
-/// Where a client goes. Never changes once made, so all its calls share it.
+/// Where a client connects to, validated. Immutable once made, so all calls of the client share it
+/// without a lock.
 struct Destination {
   Endpoint endpoint;
   Route route;
@@ -18,17 +19,19 @@ struct Destination {
 };
 core::Result<Destination> make_destination(Endpoint endpoint);
 
-/// Everything that decides where a connection goes and how it is secured.
+/// Set everything that decides where a connection goes and how it is secured. Equal for all calls
+/// of a client, or libcurl would not reuse the connection.
 CURLcode apply_connection(CURL* easy, const Destination& destination);
 
 struct RequestOptions {
   CURLcode code = CURLE_OK;
   HeaderList headers;
 };
-/// Method, URL, headers and body.
+/// Set method, URL, headers and body.
 RequestOptions apply_request(CURL* easy, const Destination& destination, const Request& request);
 
-/// Why the request cannot be sent as it is: a header, method or target with a line break in it.
+/// Return why the request must not be sent as it is: a method, target or header with a line break
+/// or another control character in it would let its author smuggle in headers or requests.
 std::optional<core::Error> validate(const Request& request);
 
 }  // namespace kindlb::http

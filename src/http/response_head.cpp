@@ -55,7 +55,8 @@ bool fill(Response& response, std::string_view head) {
   return true;
 }
 
-/// The payload of complete chunks; nothing before the last one is in, or when they are malformed.
+/// Return the payload of complete chunks; nothing before the last one has arrived, or when they are
+/// malformed.
 std::optional<std::string> decode_chunks(std::string_view bytes) {
   std::string body;
   for (;;) {

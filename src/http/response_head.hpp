@@ -1,7 +1,8 @@
 #pragma once
-// The little of HTTP/1.1 that an upgrade needs by hand, because libcurl does not give up a
-// connection after an answer: writing a request, and reading the head of the answer and the body of
-// a refusal. Pure; hostile bytes give nothing.
+// The part of HTTP/1.1 that an upgrade has to do by hand, because libcurl does not hand over a
+// connection after an answer: write a request, parse the head of the answer, and read the body of a
+// refusal. Not a general HTTP parser. Pure; malformed or hostile bytes give an error or nothing,
+// and never more memory than kMaxHead.
 
 #include "kindlb/http/client.hpp"
 
@@ -12,9 +13,11 @@
 
 namespace kindlb::http {
 
+/// Limit of a head, and of how much of a refusal's body is waited for.
 constexpr std::size_t kMaxHead = std::size_t{64} << 10U;
 
-/// Request line, headers and body. `authority` and `bearer_token` come first.
+/// Return request line, headers and body. Connection and Upgrade are ours: a Connection header of
+/// the request is ignored.
 std::string write_upgrade_request(const Request& request, std::string_view path_prefix,
                                   std::string_view authority, std::string_view bearer_token);
 
@@ -25,11 +28,11 @@ struct ResponseHead {
   Response response;     ///< status and headers
   std::size_t size = 0;  ///< bytes of the head; what follows is not ours to touch
 };
-/// The head at the start of `bytes`. More than kMaxHead without an end is Malformed.
+/// Parse the head at the start of `bytes`. More than kMaxHead without an end is Malformed.
 ResponseHead parse_response_head(std::string_view bytes);
 
-/// The body of an answer that refuses the upgrade, from the bytes after its head; nothing while
-/// more must be read. `closed`: no more will come, take what is there.
+/// Return the body of an answer that refuses the upgrade, from the bytes after its head; nothing
+/// while more must be read. `closed`: no more will arrive, take what is there.
 std::optional<std::string> refusal_body(const Response& head, std::string_view bytes, bool closed);
 
 }  // namespace kindlb::http

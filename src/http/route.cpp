@@ -40,6 +40,7 @@ bool is_host_name(std::string_view name) {
   });
 }
 
+/// The host in the URL is a placeholder: HTTP/1.1 needs a Host header, and the engine ignores it.
 core::Result<Route> unix_route(const std::string& url) {
   Route route{.unix_path = url.substr(kUnixScheme.size()),
               .base_url = "http://localhost",

@@ -1,5 +1,5 @@
 #pragma once
-// An Endpoint's URL taken apart once, so that a bad one is refused before the first call. Pure.
+// An Endpoint's URL, parsed once, so that a bad one is refused before the first call. Pure.
 
 #include "kindlb/http/client.hpp"
 
@@ -16,6 +16,9 @@ struct Route {
   std::string display_name;  ///< for error messages
 };
 
+/// Parse the URL; Invalid when it is no unix, http or https URL. A TLS server name that differs
+/// from the URL's host becomes the URL's host for libcurl, which then verifies it and sends it as
+/// SNI, and connect_to redirects the connection to the real address.
 core::Result<Route> parse_route(const Endpoint& endpoint);
 
 }  // namespace kindlb::http

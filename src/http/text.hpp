@@ -1,5 +1,6 @@
 #pragma once
-// Small questions about header text, asked by libcurl's path and by the hand-written one. Pure.
+// Predicates on header text, shared by the libcurl path and by the hand-written upgrade. ASCII
+// only, as HTTP is: no locale. Pure.
 
 #include "kindlb/http/client.hpp"
 
@@ -24,7 +25,7 @@ inline std::string_view find_header(const std::vector<Header>& headers, std::str
   return {};
 }
 
-/// Can it stand in a request line or a header without becoming another one?
+/// Return whether the text can stand in a request line or a header without ending it.
 inline bool is_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -32,13 +33,13 @@ inline bool is_one_line(std::string_view text) {
   });
 }
 
-/// Request targets have no blanks either.
+/// Return whether the text is an origin-form target: no blanks and no fragment.
 inline bool is_target(std::string_view text) {
   return text.starts_with('/') && is_one_line(text) &&
          text.find_first_of(" \t#") == std::string_view::npos;
 }
 
-/// "GET /containers/json": for errors, without the query.
+/// Return "GET /containers/json": for errors, without the query, which may be long.
 inline std::string operation_of(const Request& request) {
   return request.method + " " + request.target.substr(0, request.target.find('?'));
 }

@@ -44,7 +44,7 @@ Transfer::Transfer(CurlHandles& handles, const Destination& destination, const R
     : handles_(handles), destination_(destination), request_(request), sink_(sink) {}
 
 Transfer::~Transfer() {
-  // The handles outlives us and must not keep pointers to our buffers.
+  // The handles outlive us and must not keep pointers to our buffers.
   curl_easy_setopt(handles_.easy(), CURLOPT_ERRORBUFFER, nullptr);
 }
 
@@ -85,6 +85,10 @@ std::optional<core::Error> Transfer::prepare(bool connect_only) {
 std::optional<core::Error> Transfer::drive(const std::stop_token& stop) {
   if (const CURLMcode code = handles_.attach(); code != CURLM_OK)
     return error(ErrorKind::Unavailable, curl_multi_strerror(code));
+  // Cancellation: the stop request may arrive at any moment. Before the poll, the loop condition
+  // sees it; during the poll, the wakeup ends the poll; in between, the wakeup is remembered by
+  // libcurl and ends the next poll at once. The callback is deregistered before the handles can go
+  // back to the pool, so a late stop never wakes another call.
   const std::stop_callback wakeup_on_stop(stop, [this] { handles_.wakeup(); });
   while (!stop.stop_requested()) {
     const auto progress = step();
@@ -109,7 +113,7 @@ core::Result<Transfer::Step> Transfer::step() {
   return running == 0 ? Step::Finished : Step::Running;
 }
 
-/// False: the sink has had enough.
+/// Pass what has arrived to the sink; false: the sink wants no more.
 bool Transfer::deliver() {
   if (!headers_complete_ || !streams()) return true;
   if (!std::exchange(opened_, true) && request_.on_open) request_.on_open();
@@ -121,6 +125,9 @@ bool Transfer::deliver() {
   return more;
 }
 
+/// Until the headers of a stream are complete, and for everything else, the request's timeout
+/// counts; afterwards only silence does. Deadlines are ours, not libcurl's: CURLOPT_TIMEOUT_MS
+/// covers a whole transfer, and a watch may last for hours.
 std::optional<Clock::time_point> Transfer::deadline() const {
   if (!headers_complete_ || !streams()) return started_ + request_.timeout;
   if (request_.idle_timeout == milliseconds::zero()) return std::nullopt;
@@ -151,6 +158,8 @@ std::size_t Transfer::on_body(char* bytes, std::size_t size, std::size_t count,
   return static_cast<Transfer*>(self)->take_body({bytes, length}) ? length : 0;
 }
 
+/// Called once per header line, the status line and the final empty line included, and again from
+/// the start for the real answer after a 1xx. False makes libcurl abort the transfer.
 bool Transfer::take_header(std::string_view line) {
   header_bytes_ += line.size();
   if (header_bytes_ > kMaxHeaderBytes) {

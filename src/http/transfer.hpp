@@ -1,7 +1,8 @@
 #pragma once
-// One request on one handles: libcurl's callbacks only append here; sinks run between two steps of
-// libcurl, never inside it. Lives for one call, on one thread; only the stop request comes from
-// elsewhere.
+// One request on one CurlHandles. libcurl's callbacks, which must not throw or block, only append
+// to buffers here; the caller's sink runs between two steps of libcurl, never inside it, and may
+// therefore do anything. Lives for one call, on one thread; only the stop request comes from
+// another.
 
 #include "curl_handles.hpp"
 #include "kindlb/http/client.hpp"
@@ -17,24 +18,31 @@ namespace kindlb::http {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long curl_multi_poll may wait: until `deadline`, rounded up, or a minute without one.
+/// Return how long curl_multi_poll may wait, in milliseconds: until `deadline`, rounded up
+/// (rounding down would spin during the last millisecond), or a minute when there is none.
 int poll_timeout(std::optional<Clock::time_point> deadline);
 
+/// Invariant: while attached, libcurl holds pointers to this object (callbacks, error buffer), so
+/// it can be neither copied nor moved, and its destructor takes the pointers back.
 class Transfer {
  public:
-  /// `sink` null: the body is collected.
+  /// Borrow everything for the duration of the call. `sink` null: the body is collected.
   Transfer(CurlHandles& handles, const Destination& destination, const Request& request,
            const ChunkSink* sink);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
+  /// Send the request and return the answer; the handles are detached afterwards and can be reused.
   core::Result<Response> run(const std::stop_token& stop);
 
-  /// Only connects, and leaves the connection with the handles, still attached.
+  /// Only connect, TLS handshake included, and leave the connection with the handles. They stay
+  /// attached: detaching would close it.
   core::Result<void> connect(const std::stop_token& stop);
 
  private:
+  /// Running: poll and step again. Finished: libcurl is done. StoppedBySink: the sink returned
+  /// false.
   enum class Step { Running, Finished, StoppedBySink };
 
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count,

@@ -24,6 +24,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
+/// The taken-over connection. Owns the handles, and with them the socket.
 class CurlDuplex final : public Duplex {
  public:
   CurlDuplex(std::unique_ptr<CurlHandles> handles, curl_socket_t socket, std::string operation)
@@ -58,7 +59,8 @@ class CurlDuplex final : public Duplex {
     return {};
   }
 
-  /// Bytes of the stream that came together with the answer's head.
+  /// Keep bytes of the stream that arrived together with the answer's head; read() returns them
+  /// first. Call before the Duplex is handed out.
   void set_buffered(std::string_view bytes) { buffered_ = bytes; }
   CurlHandles& handles() { return *handles_; }
 
@@ -70,7 +72,7 @@ class CurlDuplex final : public Duplex {
     return count;
   }
 
-  /// 0: the kernel takes nothing now.
+  /// Return how many bytes the kernel took; 0: none at the moment.
   Result<std::size_t> write_some(std::string_view bytes) {
     std::size_t sent = 0;
     const std::scoped_lock lock(mutex_);
@@ -89,15 +91,16 @@ class CurlDuplex final : public Duplex {
     return {kind_of_curl(code, 0), operation_, curl_easy_strerror(code)};
   }
 
-  // An easy handle is not thread-safe, so reader and writer take turns; nobody blocks inside.
+  // An easy handle is not thread-safe, so reader and writer take turns. Neither blocks while
+  // holding the lock: the socket is non-blocking, and waiting happens outside.
   std::mutex mutex_;
   std::unique_ptr<CurlHandles> handles_;
   const curl_socket_t socket_;
   const std::string operation_;
-  std::string buffered_;  // the reader's alone
+  std::string buffered_;  // used by the reading thread only
 };
 
-/// The exchange of request and answer on a connection that is already there.
+/// The exchange of request and answer on a connection that has been made. Lives for one upgrade.
 class Handshake {
  public:
   Handshake(CurlDuplex& duplex, const Destination& destination, const Request& request,
@@ -126,12 +129,15 @@ class Handshake {
         received_.erase(0, head.size);
         if (head.response.status / 100 != 1 || head.response.status == 101)
           return std::move(head.response);
-        continue;  // 100 Continue and its like: the answer is still to come
+        continue;  // 100 Continue and the like: the final answer is still to come
       }
       if (auto more = read_more(); !more) return more.error();
     }
   }
 
+  /// Return the Error of an answer that is neither 101 nor 200, with as much of its body as arrives
+  /// before the connection closes, the deadline passes or a limit is reached: the status is known,
+  /// so a failure to read the rest only shortens the detail.
   Error refusal(const Response& head) {
     bool closed = false;
     for (;;) {
@@ -142,6 +148,7 @@ class Handshake {
     }
   }
 
+  /// Wait for at least one more byte.
   Result<void> read_more() {
     std::array<char, 4096> buffer{};
     for (;;) {
@@ -155,6 +162,7 @@ class Handshake {
     }
   }
 
+  /// Poll through libcurl rather than poll(2), so that the wakeup of a stop request ends it.
   Result<void> wait_readable() {
     if (stop_.stop_requested()) return error(ErrorKind::Cancelled, "a stop was requested");
     if (Clock::now() >= deadline_)
@@ -184,7 +192,7 @@ Result<std::unique_ptr<Duplex>> upgrade_connection(const Destination& destinatio
                                                    const std::stop_token& stop) {
   auto handles = CurlHandles::make();
   if (!handles) return Error{ErrorKind::Unavailable, "set up libcurl", "out of memory"};
-  // Its own scope: the transfer ends here, the connection it made stays with the handles.
+  // A temporary on purpose: the transfer ends here, the connection it made stays with the handles.
   if (auto made = Transfer(*handles, destination, request, nullptr).connect(stop); !made)
     return made.error();
   curl_socket_t socket = CURL_SOCKET_BAD;
