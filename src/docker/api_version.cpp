@@ -21,6 +21,8 @@ std::string ApiVersion::text() const {
   return fmt::format("{}.{}", major, minor);
 }
 
+// Not min(newest, newest) alone: the ranges may not overlap at all, at either end. Docker 29 raised
+// the oldest version to 1.44, for instance, and an engine older than 19.03 lacks what we need.
 core::Result<ApiVersion> negotiate(const EngineVersion& engine) {
   const auto refuse = [](std::string detail) {
     return core::Error{core::ErrorKind::Invalid, "agree on an API version with Docker",

@@ -1,5 +1,8 @@
 #pragma once
-// Engine API versions ("1.41") as comparable values, and the choice of the one to speak. Pure.
+// Engine API versions ("1.41") as comparable values, and the choice of the one to use. An engine
+// supports a range [oldest, newest], and so do we. The version goes into the path of every request
+// (/v1.41/...), and the engine then answers as that version did, so an upgrade of Docker does not
+// change what we have to decode. Pure.
 
 #include "kindlb/core/result.hpp"
 
@@ -14,6 +17,7 @@ struct ApiVersion {
   unsigned major = 0;
   unsigned minor = 0;
 
+  /// Parse "MAJOR.MINOR"; nothing for anything else.
   static std::optional<ApiVersion> parse(std::string_view text);
   std::string text() const;
   auto operator<=>(const ApiVersion&) const = default;
@@ -22,15 +26,15 @@ struct ApiVersion {
 constexpr ApiVersion kOldestApi{1, 40};  ///< Docker 19.03
 constexpr ApiVersion kNewestApi{1, 47};  ///< Docker 27.3, the newest whose changes were read
 
-/// What an engine says about itself at GET /version.
+/// What an engine reports about itself at GET /version, the one endpoint to use without a version.
 struct EngineVersion {
   std::string version;
   std::string os;
-  ApiVersion newest;
-  ApiVersion oldest;
+  ApiVersion newest;  ///< ApiVersion
+  ApiVersion oldest;  ///< MinAPIVersion; 0.0 when the engine does not report one
 };
 
-/// The highest version both sides speak, or Invalid with what to do about it.
+/// Return the highest version both sides support, or Invalid with what to do about it.
 core::Result<ApiVersion> negotiate(const EngineVersion& engine);
 
 }  // namespace kindlb::docker

@@ -16,6 +16,7 @@ using json::Json;
 
 namespace {
 
+/// Parse an address or a CIDR. Engines write "" for one that is not assigned.
 template <typename T>
 std::optional<T> parsed(const std::string& text) {
   return text.empty() ? std::nullopt : T::parse(text);
@@ -33,7 +34,7 @@ ContainerState state_of(std::string_view text) {
        {"dead", Dead}}};
   const auto* const found =
       std::ranges::find(kStates, text, [](auto& known) { return known.first; });
-  // A state nobody has heard of is certainly not one in which it serves.
+  // In a state we do not know the container cannot be assumed to serve.
   return found == kStates.end() ? Dead : found->second;
 }
 
@@ -42,7 +43,8 @@ std::string without_slash(std::string name) {
   return name;
 }
 
-/// Of "/name" and the "/other/alias" of links, the name.
+/// Return the container's own name. The list call mixes it with aliases of legacy links, which have
+/// a second slash: "/name", "/other/alias".
 std::string own_name(const Json& names) {
   for (const Json& name : names) {
     const std::string text = without_slash(json::text_at(name, {}));
@@ -101,6 +103,7 @@ std::uint16_t port_number(std::string_view text) {
   return code == std::errc{} && end == text.data() + text.size() ? port : std::uint16_t{0};
 }
 
+/// Inspecting describes ports in another shape than listing:
 /// {"6443/tcp": [{"HostIp": "127.0.0.1", "HostPort": "40001"}], "80/tcp": null}
 std::vector<PublishedPort> ports_from_inspect(const Json& ports) {
   std::vector<PublishedPort> published;
@@ -115,6 +118,7 @@ std::vector<PublishedPort> ports_from_inspect(const Json& ports) {
   return published;
 }
 
+/// Decode an entry of the list call, which is flatter than what inspecting returns.
 std::optional<Container> container_from_list(const Json& json) {
   Container container{.id = json::text_at(json, {"Id"}),
                       .name = own_name(json::list_at(json, {"Names"})),
@@ -128,7 +132,7 @@ std::optional<Container> container_from_list(const Json& json) {
   return container;
 }
 
-/// Some engines write an IPv6 gateway with its prefix length.
+/// Parse a gateway. Some engines write an IPv6 gateway with its prefix length.
 std::optional<IpAddress> gateway_of(std::string text) {
   text.erase(std::min(text.find('/'), text.size()));
   return parsed<IpAddress>(text);
@@ -206,6 +210,8 @@ std::optional<std::vector<Container>> decode_container_list(std::string_view jso
   return decode_each(json::parse_bounded(json), container_from_list);
 }
 
+// "Image" is the reference in a list entry and in Config, but the id at the top of an inspected
+// container.
 std::optional<Container> decode_container(std::string_view text) {
   const Json json = json::parse_bounded(text);
   Container container{

@@ -1,6 +1,8 @@
 #pragma once
-// The Engine API's JSON to our structs and back. Pure. Decoders give nothing when the text is not
-// JSON or lacks what identifies the object; other members of a wrong type count as absent.
+// Decodes the Engine API's JSON into our structs, and encodes requests. Decoders return nothing
+// when the text is not JSON or lacks what identifies the object (its id or name). Everything else
+// is lenient: engines of seven years and Docker-compatible ones differ in what they leave out, so a
+// member that is absent or of a wrong type gives an empty value. Pure.
 
 #include "api_version.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -29,21 +31,23 @@ std::optional<std::string> decode_volume_name(std::string_view json);
 
 std::optional<Event> decode_event(std::string_view json);
 
-/// "Id" of what was just created.
+/// Return the "Id" of what was just created.
 std::optional<std::string> decode_id(std::string_view json);
-/// Of the header X-Docker-Container-Path-Stat (base64 of JSON); nothing for what is not a link.
+/// Return the link target in the header X-Docker-Container-Path-Stat (base64 of JSON); nothing when
+/// the path is not a link.
 std::optional<std::string> decode_link_target(std::string_view header);
 
-/// The engine's own words for an error: the "message" of its JSON, or the text as it is.
+/// Return the engine's own text of an error: the "message" of its JSON, or the body as it is.
 std::string decode_message(std::string_view body);
 
-/// A line of a pull or a build.
+/// One line of the progress of a pull or a build.
 struct ProgressLine {
-  std::string text;   ///< for people, may be empty
-  std::string error;  ///< not empty: it failed
+  std::string text;   ///< to show; may be empty
+  std::string error;  ///< not empty: the pull or build failed
 };
 std::optional<ProgressLine> decode_progress(std::string_view json);
 
+// Bodies of requests, and the values of JSON-encoded query parameters.
 std::string encode_container(const ContainerSpec& spec);
 std::string encode_network(const NetworkSpec& spec);
 std::string encode_volume(const Volume& volume);

@@ -15,7 +15,8 @@ Json mounts_of(const std::vector<VolumeMount>& volumes) {
 }
 
 Json host_config_of(const ContainerSpec& spec) {
-  // Restarts are kindlb's: a proxy that came back by itself could take a node's address.
+  // kindlb restarts its containers itself. Docker gives a container that it restarts the lowest
+  // free address, which may be the one of a node that is still down.
   Json host = {{"RestartPolicy", {{"Name", "no"}}}, {"ReadonlyRootfs", spec.read_only_root},
                {"CapAdd", spec.capabilities_add},   {"CapDrop", spec.capabilities_drop},
                {"Mounts", mounts_of(spec.volumes)}, {"Sysctls", Json(Json::value_t::object)}};
@@ -28,6 +29,7 @@ Json host_config_of(const ContainerSpec& spec) {
   return host;
 }
 
+/// IPAM configuration with the given subnets. Left out, the engine takes a subnet of its own pool.
 Json ipam_of(const std::vector<Subnet>& subnets) {
   Json configs = Json::array();
   for (const auto& [cidr, gateway] : subnets) {

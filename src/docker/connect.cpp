@@ -11,8 +11,11 @@ using core::Result;
 
 namespace {
 
+/// Long enough for an engine that systemd starts on the first connection to its socket.
 constexpr std::chrono::seconds kConnectTimeout{15};
 
+/// Return what the user can do about it. Denied on a unix socket is a matter of its permissions;
+/// over TCP, Denied and Invalid come from the TLS handshake.
 std::string_view advice(ErrorKind kind, bool local) {
   if (kind == ErrorKind::Denied && local)
     return "add yourself to the group docker (sudo usermod -aG docker $USER, then log in again) or "
@@ -28,6 +31,7 @@ Error unreachable(const Error& error, const http::Endpoint& endpoint) {
           fmt::format("{}; {}", error.detail, advice(error.kind, local))};
 }
 
+/// Ask for the engine's version range. The path has no version: which to use is not known yet.
 Result<EngineVersion> fetch_version(http::Client& client, const http::Endpoint& endpoint) {
   auto response = client.send({.method = "GET", .target = "/version", .timeout = kConnectTimeout});
   if (!response) return unreachable(response.error(), endpoint);

@@ -31,6 +31,8 @@ Result<std::string> read_pem(const std::string& path) {
                            path)};
 }
 
+/// Read the client's credentials from where the docker CLI looks for them. All three files are
+/// required: kindlb never talks to an engine over TLS without verifying it.
 Result<http::Tls> client_tls() {
   std::string directory = base::environment("DOCKER_CERT_PATH");
   if (directory.empty()) directory = base::environment("HOME") + "/.docker";
@@ -44,6 +46,7 @@ Result<http::Tls> client_tls() {
       .ca_pem = *std::move(ca), .cert_pem = *std::move(cert), .key_pem = *std::move(key)};
 }
 
+/// Return whether "host:port" has a port; the colons of a bracketed IPv6 address do not count.
 bool has_port(std::string_view authority) {
   const auto colon = authority.rfind(':');
   return colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos;

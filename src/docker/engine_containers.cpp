@@ -16,6 +16,7 @@ using core::Result;
 namespace {
 
 constexpr std::size_t kMaxFile = std::size_t{16} << 20U;
+/// Headers and padding of an archive that holds one file of the largest size.
 constexpr std::size_t kTarOverhead = std::size_t{64} << 10U;
 
 std::string container_path(const std::string& id, std::string_view rest) {
@@ -27,8 +28,9 @@ std::string_view last_component(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// The archive of a directory begins with the directory, that of a link is only the link: neither
-/// holds a regular file of the asked name at its top.
+/// Return the content of the one file in the archive. The archive of a directory begins with the
+/// directory, that of a link is only the link: neither has a regular file of the requested name as
+/// its first file.
 Result<std::string> only_file(std::string_view archive, const std::string& path,
                               const std::string& operation) {
   auto files = read_tar(archive);
@@ -124,6 +126,8 @@ Result<ExecStream> HttpEngine::exec(const std::string& id, const std::vector<std
                                     const std::string& user) {
   const std::string operation =
       fmt::format("run {} in container {}", command.empty() ? "nothing" : command.front(), id);
+  // Two requests: the first creates the exec, the second starts it and hijacks its connection.
+  // Between them the container may stop, which the second reports.
   auto exec_id = transport_.fetch(post(container_path(id, "/exec"), encode_exec(command, user)),
                                   operation, decode_id);
   if (!exec_id) return exec_id.error();

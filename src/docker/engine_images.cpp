@@ -13,16 +13,18 @@ using core::Result;
 
 namespace {
 
-// The engine sends the head of a build's answer with the first output, after reading the context.
+// The engine sends the headers of a build's answer with the first output, after it has read the
+// whole context.
 constexpr std::chrono::minutes kBuildHeaderTimeout{10};
-// A layer may take this long to arrive or to be unpacked without a word.
+// A layer may take this long to arrive or to be unpacked without any output.
 constexpr std::chrono::minutes kBuildIdleTimeout{10};
 
-/// Names hold slashes and colons, and the engine wants them as they are.
+/// References contain slashes and colons, and the engine's router expects them unescaped.
 std::string image_path(const std::string& reference, std::string_view rest) {
   return fmt::format("/images/{}{}", http::url_escaped(reference, "/:@"), rest);
 }
 
+/// Pulls and builds take minutes: only silence means that something is wrong.
 http::Request with_long_timeouts(http::Request request) {
   request.timeout = kBuildHeaderTimeout;
   request.idle_timeout = kBuildIdleTimeout;
@@ -72,7 +74,7 @@ Result<void> HttpEngine::run_with_progress(http::Request request, const std::str
     return true;
   };
   auto ended = transport_.lines(std::move(request), operation, on_line, stop);
-  // The status was 200 long before it failed: only the line tells.
+  // The engine sent status 200 before the work began: a failure is only visible as a line.
   if (!failure.empty()) return Error{ErrorKind::Invalid, operation, failure};
   return ended;
 }

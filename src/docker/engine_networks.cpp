@@ -14,6 +14,7 @@ std::string network_path(const std::string& name_or_id) {
   return "/networks/" + http::url_escaped(name_or_id);
 }
 
+/// Add the label filter. An empty list of labels filters nothing.
 std::string filtered(std::string path, const std::vector<std::string>& labels) {
   return with_query(std::move(path), {{"filters", encode_filters({{"label", labels}})}});
 }
@@ -55,8 +56,10 @@ Result<void> HttpEngine::events(const std::function<void()>& on_open,
                                 const std::function<void(const Event&)>& on_event,
                                 std::stop_token stop) {
   Query query = {{"filters", encode_filters({{"type", {"container", "network"}}})}};
-  // The engine answers before it subscribes. Asking for events since a moment ago, by its own
-  // clock, closes that gap; the price is to hear up to a second of the past again.
+  // The engine sends the headers of its answer before it subscribes to its own events; what happens
+  // in between would be lost. Asking for events since a moment ago closes the gap, at the price of
+  // receiving up to a second of the past again. "Ago" is by the engine's clock (its Date header):
+  // with Docker Desktop or a remote engine ours may differ.
   if (const auto now = transport_.engine_time()) query.emplace_back("since", std::to_string(*now));
   auto request = get(with_query("/events", query));
   request.on_open = on_open;

@@ -24,7 +24,7 @@ std::optional<unsigned> month(std::string_view name) {
 }  // namespace
 
 std::optional<std::int64_t> parse_http_date(std::string_view text) {
-  // Only the preferred format, which has every field at a fixed place.
+  // Every field of IMF-fixdate is at a fixed position.
   if (text.size() != 29 || text.substr(25) != " GMT") return std::nullopt;
   const auto day = number(text.substr(5, 2));
   const auto in_year = month(text.substr(8, 3));

@@ -7,6 +7,7 @@
 
 namespace kindlb::docker {
 
+/// Parse the preferred format (IMF-fixdate), which is what Go servers send; nothing for others.
 std::optional<std::int64_t> parse_http_date(std::string_view text);
 
 }  // namespace kindlb::docker

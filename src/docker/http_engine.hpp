@@ -1,5 +1,6 @@
 #pragma once
-// Engine over the Transport. Its calls are spread over engine_*.cpp by what they are about.
+// The Engine over HTTP. Its calls are spread over engine_*.cpp by the kind of object they deal
+// with.
 
 #include "kindlb/docker/engine.hpp"
 #include "transport.hpp"
@@ -8,8 +9,11 @@
 
 namespace kindlb::docker {
 
+/// Thread-safe: it has no state but the Transport and the negotiated version, which never changes.
+/// An engine that is downgraded below that version while we run answers every call with an error.
 class HttpEngine final : public Engine {
  public:
+  /// `version`: as negotiate() chose it.
   HttpEngine(std::unique_ptr<http::Client> client, const ApiVersion& version)
       : transport_(std::move(client), version), version_(version) {}
 
@@ -54,7 +58,7 @@ class HttpEngine final : public Engine {
                             std::stop_token stop) override;
 
  private:
-  /// Runs a pull or a build to its end; an error line fails it.
+  /// Run a pull or a build to its end; an error line among its output fails it.
   core::Result<void> run_with_progress(http::Request request, const std::string& operation,
                                        const Progress& progress, const std::stop_token& stop);
 

@@ -1,5 +1,5 @@
 #pragma once
-// "host:5000/repo/name:tag@sha256:..." cut into what a pull asks for. Pure.
+// Splits "host:5000/repo/name:tag@sha256:..." into the two parameters of a pull. Pure.
 
 #include <string>
 #include <string_view>
@@ -12,6 +12,7 @@ struct ImageReference {
   bool operator==(const ImageReference&) const = default;
 };
 
+/// Split a reference. Does not validate it: the engine does.
 ImageReference split_reference(std::string_view reference);
 
 }  // namespace kindlb::docker

@@ -6,10 +6,10 @@ namespace kindlb::docker {
 
 namespace {
 
-// Engines cut what a process prints into pieces of 32 KiB; far more is not this format.
+// Engines split output into frames of at most 32 KiB; a far larger size means another format.
 constexpr std::size_t kMaxFrame = std::size_t{16} << 20U;
 
-/// {stream, 0, 0, 0, size as four bytes, highest first}
+/// Stream 0 is stdin, which an engine echoes nowhere: only stdout and stderr are valid.
 bool is_frame_header(const std::uint8_t (&header)[8]) {
   const bool known = header[0] == 1 || header[0] == 2;
   return known && header[1] == 0 && header[2] == 0 && header[3] == 0;
@@ -23,6 +23,8 @@ std::size_t frame_size(const std::uint8_t (&header)[8]) {
 
 }  // namespace
 
+// Two states: inside a payload (payload_left_ > 0), or collecting a header. A frame of size 0 goes
+// straight from one header to the next.
 bool StreamDemux::feed(std::string_view chunk,
                        const std::function<void(StdStream, std::string_view)>& sink) {
   while (!chunk.empty()) {
@@ -33,7 +35,8 @@ bool StreamDemux::feed(std::string_view chunk,
       chunk.remove_prefix(piece.size());
       continue;
     }
-    // A header that was refused stays complete, so that everything after it is refused too.
+    // A header that was refused stays in place, so that everything after it is refused too: there
+    // is no way to find the next frame.
     while (header_filled_ < sizeof(header_) && !chunk.empty()) {
       header_[header_filled_++] = static_cast<std::uint8_t>(chunk.front());
       chunk.remove_prefix(1);

@@ -35,6 +35,7 @@ constexpr char kRegularOld = '\0';
 constexpr char kPax = 'x';
 constexpr char kGnuLongName = 'L';
 
+/// Return the size rounded up to whole blocks: contents are padded with zero bytes.
 std::size_t padded(std::size_t size) {
   return (size + kBlock - 1) / kBlock * kBlock;
 }
@@ -61,7 +62,7 @@ struct SplitPath {
   std::string_view name;
 };
 
-/// ustar's two halves of a long path, cut at a slash; nothing when no cut fits.
+/// Split a long path at a slash into ustar's prefix and name; nothing when no split fits.
 std::optional<SplitPath> split_path(std::string_view path) {
   if (path.size() <= kName.size) return SplitPath{{}, path};
   const auto slash = path.substr(0, kPrefix.size + 1).rfind('/');
@@ -90,7 +91,7 @@ void append_record(std::string& archive, const SplitPath& path, char type, unsig
   archive.append(padded(content.size()) - content.size(), '\0');
 }
 
-/// "<length> path=<path>\n", where the length counts its own digits too.
+/// Return the pax record "<length> path=<path>\n", where the length includes its own digits.
 std::string pax_path(std::string_view path) {
   const std::string rest = fmt::format(" path={}\n", path);
   std::size_t length = rest.size();
@@ -99,6 +100,7 @@ std::string pax_path(std::string_view path) {
   return std::to_string(length) + rest;
 }
 
+/// Append a file, preceded by a pax header when its path fits into no ustar header.
 void append_file(std::string& archive, const TarFile& file) {
   auto path = split_path(file.path);
   if (!path) {
@@ -113,6 +115,8 @@ std::string_view text_of(std::string_view block, Field field) {
   return all.substr(0, all.find('\0'));
 }
 
+/// Parse an octal field. Writers disagree about leading blanks and about ending with NUL or blank;
+/// an empty field is 0. GNU's base-256 sizes (above 8 GiB) are refused.
 std::optional<std::uint64_t> octal_of(std::string_view block, Field field) {
   std::string_view digits = text_of(block, field);
   digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
@@ -124,6 +128,7 @@ std::optional<std::uint64_t> octal_of(std::string_view block, Field field) {
   return number;
 }
 
+/// Join prefix and name. Only POSIX archives have a prefix: old GNU ones keep other things there.
 std::string path_of(std::string_view block) {
   const std::string_view prefix = text_of(block, kPrefix);
   const std::string_view name = text_of(block, kName);
@@ -131,7 +136,7 @@ std::string path_of(std::string_view block) {
   return posix ? fmt::format("{}/{}", prefix, name) : std::string(name);
 }
 
-/// What an extended header says about the file after it.
+/// What an extended header (pax, GNU long name) says about the file that follows it.
 struct Extension {
   std::optional<std::string> path;
   std::optional<std::uint64_t> size;
@@ -150,6 +155,8 @@ bool read_pax_record(std::string_view record, Extension& into) {
   return code == std::errc{} && end == value.data() + value.size();
 }
 
+/// Read the records of a pax header: "<length> <key>=<value>\n", where the length covers the whole
+/// record. False when malformed.
 bool read_pax(std::string_view records, Extension& into) {
   while (!records.empty()) {
     std::size_t length = 0;
@@ -164,6 +171,8 @@ bool read_pax(std::string_view records, Extension& into) {
   return true;
 }
 
+/// Reads one archive, record by record. Every size comes from outside and is checked against what
+/// is left before it is used.
 class Reader {
  public:
   explicit Reader(std::string_view archive) : rest_(archive) {}
@@ -185,7 +194,7 @@ class Reader {
     const bool extends = type == kPax || type == kGnuLongName;
     const auto size = !extends && next_.size ? next_.size : octal_of(block, kSize);
     rest_.remove_prefix(kBlock);
-    // First the size alone, or the padding of a huge one would wrap around.
+    // Check the size before its padding: rounding a huge one up would wrap around.
     if (!size || *size > rest_.size() || padded(*size) > rest_.size()) return false;
     const std::string_view content = rest_.substr(0, *size);
     rest_.remove_prefix(padded(*size));
@@ -200,7 +209,7 @@ class Reader {
     return good;
   }
 
-  /// Directories, links and devices are passed over.
+  /// Keep a regular file; directories, links and devices are skipped.
   bool keep(std::string_view block, char type, std::string_view content) {
     if (type != kRegular && type != kRegularOld) return true;
     const auto mode = octal_of(block, kMode);
@@ -210,8 +219,8 @@ class Reader {
     return true;
   }
 
-  std::string_view rest_;
-  Extension next_;
+  std::string_view rest_;  ///< not read yet
+  Extension next_;         ///< what extended headers said about the next file
   std::vector<TarFile> files_;
 };
 

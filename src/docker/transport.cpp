@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxLine = std::size_t{1} << 20U;
 
-/// 304 is the engine's "it was so already": started, stopped.
+/// 304 means that the container was started or stopped already.
 bool is_success(int status) {
   return status / 100 == 2 || status == 304;
 }
@@ -90,6 +90,8 @@ Result<std::unique_ptr<http::Duplex>> Transport::upgrade(http::Request request,
   request.target = prefix_ + request.target;
   auto duplex = client_->upgrade(request);
   if (duplex) return duplex;
+  // The detail is the body of the engine's answer; of other failures it is text that
+  // decode_message() leaves as it is.
   Error error = with_operation(duplex.error(), operation);
   error.detail = decode_message(error.detail);
   return error;

@@ -1,5 +1,7 @@
 #pragma once
-// The few tar records the Engine's archive endpoints need (ustar, regular files). Pure.
+// Tar archives as far as the Engine's archive endpoints and builds need them: ustar with regular
+// files when writing; also pax and GNU long names when reading, since engines write these. Pure;
+// malformed or hostile archives give nothing.
 
 #include <optional>
 #include <string>
@@ -14,8 +16,10 @@ struct TarFile {
   unsigned mode = 0644;
 };
 
+/// Return an uncompressed archive. The same files give the same bytes: owner 0, time 0.
 std::string write_tar(const std::vector<TarFile>& files);
-/// The regular files of an archive; nothing when it is malformed.
+/// Return the regular files of an archive; directories, links and devices are skipped. Nothing when
+/// it is malformed.
 std::optional<std::vector<TarFile>> read_tar(std::string_view archive);
 
 }  // namespace kindlb::docker
