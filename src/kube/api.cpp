@@ -20,12 +20,15 @@ using core::Error;
 using core::ErrorKind;
 using core::Result;
 
+/// Each attempt reads the Service anew, so a conflict means that another writer was faster eight
+/// times in a row. The caller's work queue retries later.
 constexpr int kReleaseAttempts = 8;
 
 std::string display_name(const core::ServiceKey& key) {
   return key.ns + "/" + key.name;
 }
 
+/// Stateless but for the client: safe to use from many threads.
 class HttpApi final : public Api {
  public:
   HttpApi(std::shared_ptr<http::Client> client, std::string cluster)
@@ -74,7 +77,8 @@ Result<std::string> HttpApi::field_of(const std::string& target, const std::stri
 
 Result<core::Service> HttpApi::apply_status(const core::StatusApply& apply) {
   const auto operation = "apply status of " + display_name(apply.key);
-  // Without a uid an apply to an object that is gone would be taken for its creation.
+  // The uid in the body is the precondition. Without it an apply to a Service that is gone would be
+  // taken for its creation, and one to a namesake would write our status onto a stranger's Service.
   if (apply.uid.empty()) return Error{ErrorKind::Invalid, operation, "no uid was given"};
   const auto target =
       service_path(apply.key) + "/status?fieldManager=" + core::kFieldManager + "&force=true";
@@ -85,9 +89,10 @@ Result<core::Service> HttpApi::apply_status(const core::StatusApply& apply) {
   return decode_service(parse_json(response->body), cluster_);
 }
 
-/// A uid that matches no longer comes back as 422 when a namesake is there (the uid is immutable)
-/// and as 409 when nothing is, but both also have other reasons. Instead of reading the server's
-/// prose, look whether the object we meant is still there.
+/// Turn the refusal of an apply into NotFound if the Service we meant is gone. A uid that no longer
+/// matches gives 422 when a Service of the same name exists (the uid is immutable) and 409 when
+/// none does, but both codes have other reasons too. Instead of interpreting the server's message,
+/// look whether the object is still there.
 Error HttpApi::classify_refusal(const core::StatusApply& apply, Error error) {
   if (error.kind != ErrorKind::Conflict && error.kind != ErrorKind::Invalid) return error;
   const auto uid =
@@ -108,14 +113,18 @@ Result<ReleaseStep> HttpApi::next_release_step(const ReleasePatch& patch,
 Result<void> HttpApi::release(const ReleasePatch& patch) {
   const auto operation = "release " + display_name(patch.key);
   const auto target = service_path(patch.key) + "/status?fieldManager=" + core::kFieldManager;
+  // Read, patch what was read, and start over when the Service changed in between: the patch tests
+  // the resourceVersion. Fields that another manager co-owns are removed too, which an apply cannot
+  // do (docs/contract.md §1). A patch to /status may also change metadata: status, annotation and
+  // finalizer are removed in one write.
   Error refusal{ErrorKind::Conflict, operation, "never tried"};
   std::string refused_version;
   for (int attempt = 0; attempt < kReleaseAttempts; ++attempt) {
     const auto step = next_release_step(patch, operation);
     if (!step) return step.error();
     if (step->gone || step->patch.empty()) return {};
-    // A failed test and a patch the server dislikes are both 422: only the version tells them
-    // apart.
+    // A failed test and a patch the server rejects for its content are both 422. If the Service has
+    // not changed since the refusal, the test cannot have been the reason: retrying is pointless.
     if (step->resource_version == refused_version) return refusal;
     const auto done =
         call(make_request("PATCH", target, "application/json-patch+json", step->patch), operation);
@@ -135,14 +144,15 @@ Result<void> HttpApi::emit(const core::Service& about, const core::EventNote& no
   const auto response = client_->send(make_request(
       "POST", events_path(about.key.ns), "application/json", encode_event(about, note, now)));
   if (!response) return with_operation(response.error(), operation);
-  // Nobody will read an event in a namespace that is going away.
+  // A namespace that is being deleted takes no new objects, and its Events would go with it.
   if (response->status == 403 && has_cause(response->body, "NamespaceTerminating")) return {};
   if (response->status == 409) return count_event(about, note, now);
   if (response->status / 100 != 2) return error_of(*response, operation);
   return {};
 }
 
-/// It was told before: count it.
+/// The same Event exists already: increase its count, as client-go's recorder does. Two writers at
+/// once may lose a count, which is harmless.
 Result<void> HttpApi::count_event(const core::Service& about, const core::EventNote& note,
                                   core::Timestamp now) {
   const auto operation = "count event " + note.reason + " about " + display_name(about.key);

@@ -15,7 +15,8 @@ using core::Result;
 
 constexpr const char* kServiceLabel = "kubernetes.io/service-name";
 constexpr const char* kExcludeLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
-/// A copy of the whole object in one string; no decision looks at it.
+/// kubectl's copy of the whole object in one string. No decision depends on it, and keeping it
+/// would double the memory of every Service.
 constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 constexpr std::initializer_list<std::pair<const char*, core::Protocol>> kProtocols = {
@@ -157,8 +158,10 @@ std::string read_target(const Reader& endpoint) {
   return ref.text("kind") + "/" + ref.text("namespace") + "/" + ref.text("name");
 }
 
-/// The addresses of one endpoint are interchangeable, and the API has consumers use the first. One
-/// that is no address of the slice's family (old objects may hold "010.1.1.1") is left out.
+/// Read one endpoint. Its addresses are interchangeable, and discovery.k8s.io/v1 has consumers use
+/// the first. An endpoint without an address of the slice's family (old objects may hold
+/// "010.1.1.1") is left out. A missing condition counts as ready and not terminating; an absent
+/// `serving` follows `ready`.
 std::optional<core::Endpoint> read_endpoint(const Reader& endpoint, core::IpFamily family) {
   const auto addresses = endpoint.texts("addresses");
   const auto address = addresses.empty() ? std::nullopt : core::IpAddress::parse(addresses.front());
@@ -173,7 +176,7 @@ std::optional<core::Endpoint> read_endpoint(const Reader& endpoint, core::IpFami
                         .target = read_target(endpoint)};
 }
 
-/// A port without a number means "all ports", which no Service can ask for.
+/// Read one port. A port without a number means "all ports", which no Service can select.
 std::optional<core::EndpointPort> read_endpoint_port(const Reader& port) {
   const auto number = port.port("port");
   if (!number) return std::nullopt;

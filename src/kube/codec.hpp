@@ -1,7 +1,8 @@
 #pragma once
-// JSON of the Kubernetes API into core values. Strict about the types of the fields we look at,
-// indifferent to all others. Never throws, whatever the input; a field of another type or an
-// enumerator nobody has heard of is a Protocol error that names it.
+// Decodes JSON of the Kubernetes API into core values. Strict about the types of the fields we look
+// at, indifferent to all others, so that new API versions do not break it. Never throws, whatever
+// the input; a field of another type or an unknown enumerator is a Protocol error that names the
+// field. Pure.
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/core/service.hpp"
@@ -18,8 +19,9 @@ using json::Json;
 using json::Problem;
 using json::Reader;
 
-/// Parses without throwing and without keeping `managedFields`, often the larger half of an object.
-/// What cannot be parsed is a discarded value.
+/// Parse without throwing and without keeping `managedFields`, often the larger half of an object.
+/// Text that is not JSON, or is nested deeper than json::parse_bounded() allows, is a discarded
+/// value.
 Json parse_json(std::string_view text);
 
 struct ObjectName {
@@ -28,29 +30,33 @@ struct ObjectName {
 
   bool operator==(const ObjectName&) const = default;
 };
+/// Return only the name: enough for a deletion, whatever the rest of the object looks like.
 core::Result<ObjectName> decode_name(const Json& object);
 
 core::Result<core::Service> decode_service(const Json& object, const std::string& cluster);
-/// Nothing: a slice that serves no Service (no label) or holds host names.
+/// Return nothing for a slice that belongs to no Service (no kubernetes.io/service-name label) or
+/// that holds host names (addressType FQDN).
 core::Result<std::optional<core::EndpointSlice>> decode_slice(const Json& object,
                                                               const std::string& cluster);
 core::Result<core::Node> decode_node(const Json& object);
 
-/// The same for callers that want to know which field the problem is in. With one, the value is
-/// what could be read.
+/// The same for callers that need to know which field is wrong (manifest.cpp points at its line).
+/// When `problem` is set, the value holds what could be read.
 core::Service read_service(const Json& object, const std::string& cluster, Problem& problem);
 std::optional<core::EndpointSlice> read_slice(const Json& object, const std::string& cluster,
                                               Problem& problem);
 core::Node read_node(const Json& object, Problem& problem);
 
-/// What a list answers besides its items.
+/// The metadata of one page of a list.
 struct Page {
-  std::string resource_version;
-  std::string continue_token;  ///< empty: this was the last page
+  std::string resource_version;  ///< of the whole list: where a watch continues
+  std::string continue_token;    ///< empty: this was the last page
 
   bool operator==(const Page&) const = default;
 };
-/// Calls `item` for each element while parsing: only one of them is held as JSON at any time.
+/// Call `item` for each element while parsing: only one of them is held as JSON at any time, so
+/// that a page of 500 large Services does not cost a tree of all of them. Items are reported even
+/// if the page later turns out to be malformed; the caller discards them then.
 core::Result<Page> decode_page(std::string_view text, const std::function<void(const Json&)>& item);
 
 enum class EventKind { Added, Modified, Deleted, Bookmark };
@@ -60,8 +66,9 @@ struct EventHead {
 
   bool operator==(const EventHead&) const = default;
 };
-/// One line of a watch. `object` is called for all but bookmarks. An ERROR event is an error here,
-/// its kind by its code (410: Expired).
+/// Decode one line of a watch. `object` is called for all but bookmarks, which carry nothing but a
+/// resourceVersion. An ERROR event becomes an Error of the kind its code stands for (410: Expired):
+/// that is how a server reports an expired version after it has answered 200.
 core::Result<EventHead> decode_event(std::string_view line,
                                      const std::function<void(EventKind, const Json&)>& object);
 

@@ -182,7 +182,8 @@ Result<void> KubeconfigReader::fill_cluster(const Node& cluster, http::Endpoint&
   return {};
 }
 
-/// Ways to log in that need another program or that the API server no longer has.
+/// Refuse logins that need another program, that API servers no longer support, or that impersonate
+/// another user. Silently going on without them would end in a 401 that explains nothing.
 Result<void> KubeconfigReader::refuse_unsupported_login(const Node& user) {
   static constexpr std::array kUnsupported{"exec", "auth-provider", "username", "password", "as"};
   for (const char* key : kUnsupported)
@@ -195,7 +196,7 @@ Result<void> KubeconfigReader::refuse_unsupported_login(const Node& user) {
   return {};
 }
 
-/// A token file wins over an inline token, as in kubectl. It is read once.
+/// Return the bearer token. A token file wins over an inline token, as in kubectl. It is read once.
 Result<std::string> KubeconfigReader::token_of(const Node& user) {
   const auto file = text_of(user, "tokenFile");
   if (file.empty()) return std::string(base::trimmed(text_of(user, "token")));
@@ -252,7 +253,8 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-/// From $KUBECONFIG: the first file that exists; none of them: the first, for the error message.
+/// Return the first file of $KUBECONFIG that exists; if none does, the first, for the error
+/// message.
 std::string first_of_list(const std::string& list) {
   std::istringstream in(list);
   std::string first;

@@ -13,7 +13,7 @@ namespace kindlb::kube {
 namespace {
 using Ordered = nlohmann::ordered_json;
 
-/// Longest message the newer Event API accepts; kubectl shows either in one line.
+/// The longest message that events.k8s.io/v1 accepts; core/v1 has no limit of its own.
 constexpr std::size_t kMaxEventMessage = 1024;
 
 const char* name_of(core::ConditionStatus status) {
@@ -77,7 +77,8 @@ Ordered operation(const char* op, const std::string& path, const Ordered& value)
   return {{"op", op}, {"path", path}, {"value", value}};
 }
 
-/// Removes the elements at these ascending indices: from the back, so that the rest keep theirs.
+/// Remove the elements at these ascending indices, from the back: operations of a JSON patch apply
+/// one after the other, and each removal shifts what follows.
 void remove_elements(Ordered& patch, const std::string& list, std::vector<std::size_t> indices) {
   std::reverse(indices.begin(), indices.end());
   for (const auto index : indices)
@@ -97,6 +98,8 @@ bool is_ours(const core::Condition& condition) {
          condition.type == core::kDegradedCondition;
 }
 
+/// Clear the ingress as a whole, also what another manager co-owns: addresses that no proxy serves
+/// any more must not stay. Of the conditions only ours go; others belong to other controllers.
 void clear_status(Ordered& patch, const core::Service& service) {
   if (service.annotations.count(core::kObservedAnnotation) != 0)
     patch.push_back(operation("remove", "/metadata/annotations/kindlb.dev~1observed"));

@@ -1,4 +1,5 @@
-// Lists and watch events: what the API wraps around objects.
+// Lists and watch events: what the API wraps around objects. Both are parsed with a callback that
+// drops managedFields as they are read, so that they never cost memory.
 
 #include "codec.hpp"
 #include "kindlb/json/json.hpp"
@@ -16,8 +17,9 @@ bool is_managed_fields(Parse event, const Json& parsed) {
   return event == Parse::key && parsed == "managedFields";
 }
 
-/// Hands out the elements of the top-level list "items" as they are completed and has the parser
-/// forget each of them at once.
+/// Parser callback that passes on the elements of the top-level list "items" as they are completed
+/// and makes the parser discard each at once. Depths: 1 is inside the list object, 2 inside an
+/// item.
 class ItemStream {
  public:
   explicit ItemStream(const std::function<void(const Json&)>& item) : item_(item) {}
@@ -63,7 +65,8 @@ Result<Page> decode_page(std::string_view text, const std::function<void(const J
   const Reader list(json, problem);
   const auto meta = list.object("metadata");
   Page page{meta.required("resourceVersion"), meta.text("continue")};
-  list.each("items", [](const Reader&) {});  // only what is no object is left in there
+  // Items that are objects were passed on and discarded; anything still in there is an error.
+  list.each("items", [](const Reader&) {});
   if (problem.text) return protocol_error("read list", *problem.text);
   return page;
 }

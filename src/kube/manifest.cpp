@@ -21,7 +21,8 @@ constexpr std::string_view kDiscovery = "discovery.k8s.io/v1";
 
 Json to_json(const Node& node);
 
-/// A number that is not negative is unsigned to the JSON parser, and so to the codec.
+/// Numbers that are not negative become unsigned, as the JSON parser makes them and the codec
+/// expects them.
 Json scalar_to_json(const Node& node) {
   const auto value = yaml::resolve(node);
   if (const auto* const number = std::get_if<std::int64_t>(&value); number && *number >= 0)
@@ -57,7 +58,8 @@ std::string text_at(const Node& node, std::string_view path) {
   return found.kind == yaml::Kind::Scalar ? found.text : "";
 }
 
-/// Manifests have no uid: one that is always the same for the same name, and looks like the others.
+/// Manifests have no uid. Derive one from the name, in the usual form, so that the same manifest
+/// always gives the same plan.
 std::string stable_uid(const std::string& ns, const std::string& name) {
   const auto first = core::Hasher().add(ns).add(name).text();
   const auto second = core::Hasher().add(name).add(ns).add("uid").text();
@@ -65,7 +67,8 @@ std::string stable_uid(const std::string& ns, const std::string& name) {
          second.substr(0, 4) + "-" + second.substr(4);
 }
 
-/// Only what is not given: a dump of a live cluster keeps its own.
+/// Fill in namespace and uid where they are missing; objects dumped from a live cluster keep
+/// theirs. Values of a wrong type stay as they are: the codec reports them.
 void fill_metadata(Json& object, bool namespaced) {
   auto& meta = object["metadata"];
   if (meta.is_null()) meta = Json::object();
@@ -79,8 +82,9 @@ void fill_metadata(Json& object, bool namespaced) {
   if (ns.is_string()) meta["uid"] = stable_uid(ns.get<std::string>(), meta["name"]);
 }
 
-/// A word that YAML took for something else is the usual reason for "not a string", and quotes are
-/// that for "not a number".
+/// Return a hint for the two usual mistakes: an unquoted word that YAML reads as a number or
+/// boolean
+/// ("not a string"), and a quoted number ("not a port number").
 std::string quoting_advice(const Node& field, const std::string& what) {
   if (field.kind != yaml::Kind::Scalar) return {};
   if (!field.plain && what.ends_with("not a port number"))
@@ -93,7 +97,7 @@ std::string quoting_advice(const Node& field, const std::string& what) {
 
 }  // namespace
 
-/// One file's documents.
+/// Reads the documents of one file into a ManifestReader. Lives for one add().
 class DocumentReader {
  public:
   DocumentReader(ManifestReader& into, const std::string& file) : into_(into), file_(file) {}

@@ -23,8 +23,8 @@ IpFamily other_of(IpFamily family) {
   return family == IpFamily::V4 ? IpFamily::V6 : IpFamily::V4;
 }
 
-/// RequireDualStack asks for both whatever the cluster has, so that the verdict can say what is
-/// missing; an API server would not even admit it.
+/// RequireDualStack gets both families whatever the cluster has, so that the verdict can say what
+/// is missing; an API server would not admit such a Service.
 void fill_families(Service& service, const std::vector<IpFamily>& families) {
   auto& own = service.spec.ip_families;
   if (own.empty()) own.push_back(families.empty() ? IpFamily::V4 : families.front());
@@ -45,7 +45,8 @@ bool gets_node_ports(const Service& service) {
          (service.spec.type == ServiceType::LoadBalancer && service.spec.allocate_node_ports);
 }
 
-/// Node ports are handed out from the bottom, and each once whatever its protocol.
+/// Allocates node ports in ascending order, each once whatever its protocol. Ports that any Service
+/// of the input asks for are taken from the start, so that the order of Services does not matter.
 class NodePorts {
  public:
   explicit NodePorts(const std::vector<Service>& services) {

@@ -1,5 +1,6 @@
 #pragma once
-// Where things live in the API. Names are escaped: whatever they hold, they stay one segment.
+// Request targets of the API. Names are escaped: whatever they contain, they stay one path segment.
+// Pure.
 
 #include "kindlb/core/service.hpp"
 
@@ -14,8 +15,12 @@ inline constexpr const char* kNodesPath = "/api/v1/nodes";
 std::string service_path(const core::ServiceKey& key);
 std::string events_path(const std::string& ns);
 
-/// `token`: of the previous page; empty for the first.
+/// Return the target of one page of a list. `token`: the continue token of the previous page; empty
+/// for the first. No resourceVersion is given: the list is then as fresh as etcd (quorum read),
+/// which a new list after a 410 or an error must be.
 std::string list_target(const std::string& path, const std::string& token);
+/// Return the target of a watch that continues after `resource_version`, with bookmarks. The server
+/// ends it after `timeout_seconds`.
 std::string watch_target(const std::string& path, const std::string& resource_version,
                          int timeout_seconds);
 

@@ -13,7 +13,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Eats what it recognises from the front of the text; `failed` sticks.
+/// Consumes what it recognises from the front of the text. Once `failed` is set it stays set, so
+/// that a reader checks it once at the end.
 struct Cursor {
   std::string_view rest;
   bool failed = false;

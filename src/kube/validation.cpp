@@ -16,7 +16,7 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/// a-z, 0-9 and '-', the latter not at the ends.
+/// RFC 1123 label: a-z, 0-9 and '-', the latter not at the ends.
 bool is_label(std::string_view text, std::size_t longest) {
   return !text.empty() && text.size() <= longest && is_plain(text.front()) &&
          is_plain(text.back()) &&
@@ -31,7 +31,8 @@ std::optional<ValidationError> validate_name(const char* path, const std::string
       "most"};
 }
 
-/// An IANA service name has a letter. A number stands for itself, and 0 for "as the port".
+/// A port number (0 stands for "same as port") or an IANA service name (RFC 6335 §5.1), which has
+/// at least one letter and no two hyphens in a row.
 bool is_target(const std::string& text) {
   int number = 0;
   const auto* const end = text.data() + text.size();

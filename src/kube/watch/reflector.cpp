@@ -19,9 +19,9 @@ using core::Result;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kListTimeout{30'000};
-/// Headers of a watch come at once, unless the server is still filling its cache.
+/// The headers of a watch arrive at once, unless the server is still filling its watch cache.
 constexpr std::chrono::milliseconds kWatchStart{15'000};
-/// etcd keeps no object beyond 1.5 MiB, and JSON is a few times larger than what is stored.
+/// etcd refuses objects beyond 1.5 MiB, and their JSON is a few times larger than what is stored.
 constexpr std::size_t kMaxLine = std::size_t{16} << 20U;
 
 http::Request get(std::string target, std::chrono::milliseconds timeout) {
@@ -36,7 +36,7 @@ StepResult::End end_of(const Result<void>& result) {
                                                    : StepResult::End::Failed;
 }
 
-/// Sleeps unless and until a stop is requested.
+/// Sleep until the duration has passed or a stop is requested.
 void pause(std::chrono::milliseconds duration, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
@@ -56,7 +56,8 @@ void Reflector::run(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     next = policy_.after(next.step, attempt.result, random());
     if (next.pause.count() == 0) continue;
-    // A version that expired once is daily business; whatever makes us pause is not.
+    // A version that expires once in a while is normal (etcd compacts every five minutes) and is
+    // answered by a list without a pause. Whatever makes the policy pause is worth reporting.
     report(attempt.error.value_or(Error{ErrorKind::Unavailable, std::string("watch ") + name(),
                                         "the server ends every watch at once"}));
     pause(next.pause, stop);
@@ -64,6 +65,8 @@ void Reflector::run(const std::stop_token& stop) {
 }
 
 Reflector::Attempt Reflector::list(const std::stop_token& stop) {
+  // Pages of one list share a snapshot: the continue token pins its version. When etcd compacts it
+  // between two pages the server answers 410, and the list starts again from the first page.
   resource_->begin_list();
   std::string token;
   do {
@@ -89,6 +92,8 @@ Result<Page> Reflector::fetch_page(const std::string& token, const std::stop_tok
 }
 
 Reflector::Attempt Reflector::watch(const std::stop_token& stop) {
+  // Each watch gets a new random timeout, so that the watches of many clients do not expire in
+  // step.
   const auto started = Clock::now();
   bool received = false;
   const auto ended = follow(watch_limits(bookmarks_seen_, random()), received, stop);
@@ -112,6 +117,8 @@ Result<void> Reflector::follow(const WatchLimits& limits, bool& received,
   };
   const auto response = client_->stream(
       request, [&](std::string_view chunk) { return splitter.feed(chunk, on_line); }, stop);
+  // Our own reason for ending the stream comes first: the client reports a stream that its sink
+  // ended as a success.
   if (!read) return read;
   if (splitter.overflowed()) return Error{ErrorKind::TooLarge, "watch", "an event above 16 MiB"};
   if (!response) return response.error();
@@ -125,6 +132,8 @@ Result<void> Reflector::read_line(std::string_view line, bool& received) {
                                                  : resource_->changed(object));
   });
   if (!head) return head.error();
+  // An unreadable object was reported and skipped above, and the version moves past it: watching
+  // again from before it would deliver it again, forever.
   received = true;
   bookmarks_seen_ = bookmarks_seen_ || head->kind == EventKind::Bookmark;
   version_ = std::move(head->resource_version);
@@ -137,7 +146,8 @@ void Reflector::report(const Result<void>& state) {
   observer_.watch_state(name(), state);
 }
 
-/// One object that cannot be read must not hide all the others: it is told and passed over.
+/// Report an object that cannot be decoded and go on: it must not hide all the others. healthy_
+/// does not change, since the watch itself works.
 void Reflector::report_unreadable(const Result<void>& read) {
   if (!read) observer_.watch_state(name(), read);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// One list-then-watch loop. Thin: what comes next is the policy's business, what an object means
-// the feed's. Runs on the thread that calls run().
+// One list-then-watch loop, after client-go's reflector: list everything, watch from the list's
+// resourceVersion on, and list again whenever the watch cannot be trusted to be complete. Thin:
+// what to do next is decided by ReflectorPolicy, what an object means by WatchedResource.
 
 #include "codec.hpp"
 #include "kindlb/http/client.hpp"
@@ -17,14 +18,17 @@
 
 namespace kindlb::kube {
 
+/// Runs on the thread that calls run(); nothing else may be called meanwhile. Invariant: version_
+/// is the version of the last thing the observer has been given (a whole list, an event, a
+/// bookmark), so a watch from there misses nothing and repeats nothing.
 class Reflector {
  public:
-  /// The observer hears of the state of the watch; it must outlive this.
+  /// `observer` is told about failures and recovery of the watch; it must outlive the Reflector.
   Reflector(std::shared_ptr<http::Client> client, std::unique_ptr<WatchedResource> resource,
             Observer& observer);
 
   const char* name() const { return resource_->name(); }
-  /// Until a stop is requested.
+  /// List and watch until a stop is requested, which also interrupts a silent watch or a pause.
   void run(const std::stop_token& stop);
 
  private:
@@ -46,9 +50,9 @@ class Reflector {
   std::unique_ptr<WatchedResource> resource_;
   Observer& observer_;
   ReflectorPolicy policy_;
-  std::string version_;  ///< of the last list, event or bookmark
-  bool bookmarks_seen_ = false;
-  bool healthy_ = false;  ///< whether the observer was last told so
+  std::string version_;          ///< resourceVersion of the last list, event or bookmark
+  bool bookmarks_seen_ = false;  ///< the server sends them: silence then means a dead connection
+  bool healthy_ = false;         ///< what the observer was last told
   std::minstd_rand random_engine_{std::random_device{}()};
 };
 

@@ -11,13 +11,13 @@ using std::chrono::seconds;
 
 constexpr milliseconds kFirstPause = 50ms;
 constexpr milliseconds kLongestPause = 10s;
-/// A watch that ends sooner than this without a word has not worked, however politely it ended.
+/// A watch that ends sooner than this without an event has not worked, even if it ended properly.
 constexpr milliseconds kShortWatch = 1s;
 
 constexpr seconds kShortestTimeout = 240s;
 constexpr seconds kLongestTimeout = 480s;
-constexpr seconds kGrace = 15s;
-constexpr seconds kTwoBookmarks = 150s;
+constexpr seconds kGrace = 15s;          ///< for the server to close a watch that is due
+constexpr seconds kTwoBookmarks = 150s;  ///< two of its minutes, and some delay
 
 milliseconds pause_after(unsigned failures, double random) {
   const auto doubled = kFirstPause * (1U << std::min(failures - 1, 10U));
@@ -33,12 +33,14 @@ NextStep ReflectorPolicy::retry(double random) {
 
 NextStep ReflectorPolicy::after(Step step, const StepResult& result, double random) {
   const bool done = result.end == StepResult::End::Done;
-  // A list proves little: only a watch that worked ends a row of failures. Otherwise a server that
-  // lists but cannot watch would be listed twenty times a second.
+  // A list alone does not reset the back-off, only a watch that worked does. Otherwise a server
+  // that can list but not watch would be listed twenty times a second.
   if (step == Step::List) return done ? NextStep{Step::Watch, 0ms} : retry(random);
   const bool worked = result.received || (done && result.lasted >= kShortWatch);
   if (worked) failures_ = 0;
   if (done && worked) return {Step::Watch, 0ms};
+  // List at once after the first 410, but count it: a server that answers every watch with 410 must
+  // not be listed in a tight loop.
   if (result.end == StepResult::End::Expired && failures_ == 0) {
     ++failures_;
     return {Step::List, 0ms};

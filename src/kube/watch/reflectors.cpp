@@ -11,7 +11,8 @@
 namespace kindlb::kube {
 
 namespace {
-/// One thread per kind. The reflectors live until the last thread is joined.
+/// One thread per resource. Members are destroyed in reverse order: the threads are joined before
+/// the reflectors they run go away.
 class ThreadedReflectors final : public Reflectors {
  public:
   explicit ThreadedReflectors(std::vector<std::unique_ptr<Reflector>> reflectors)
@@ -23,7 +24,8 @@ class ThreadedReflectors final : public Reflectors {
       });
   }
 
-  /// All are told before the first is waited for.
+  /// Request all stops before the jthreads join one by one, so that stopping takes as long as the
+  /// slowest, not as long as all together.
   ~ThreadedReflectors() override {
     for (auto& thread : threads_) thread.request_stop();
   }

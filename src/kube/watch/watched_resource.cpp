@@ -12,7 +12,8 @@ namespace kindlb::kube {
 namespace {
 using core::Result;
 
-/// What differs between the kinds.
+/// What differs between the kinds. `decode` gives nothing for an object that is valid but does not
+/// concern us.
 template <typename T>
 struct Kind {
   const char* name;
@@ -62,7 +63,8 @@ class TypedResource final : public WatchedResource {
   std::vector<T> items_;
 };
 
-/// For kinds of which every object concerns us.
+/// For kinds of which every object is relevant. Services of another class are among them: whether a
+/// Service is ours is decided in core, from the whole object.
 template <typename T>
 Result<std::optional<T>> always(Result<T> read) {
   if (!read) return read.error();

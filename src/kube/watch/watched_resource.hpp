@@ -1,6 +1,7 @@
 #pragma once
-// The three kinds of objects we follow, as a reflector sees them: where to list them, how to read
-// one, and what to tell the observer. Each is used by one thread.
+// The three resources we watch, as a reflector sees them: where to list them, how to decode an
+// object, and which call of the observer reports it. Not thread-safe: each is used by one reflector
+// on one thread.
 
 #include "codec.hpp"
 #include "kindlb/core/result.hpp"
@@ -12,23 +13,28 @@
 
 namespace kindlb::kube {
 
+/// Invariant: between begin_list() and finish_list() nothing of the list reaches the observer,
+/// which therefore never sees half a list, and a list that breaks off leaves its state as it was.
 class WatchedResource {
  public:
   virtual ~WatchedResource() = default;
-  virtual const char* name() const = 0;  ///< "services", for people
-  virtual const char* path() const = 0;
+  virtual const char* name() const = 0;  ///< "services": in errors, and the thread's name
+  virtual const char* path() const = 0;  ///< of the collection, across all namespaces
 
-  /// A list: begin, add each item, publish. A list that breaks off is simply begun again.
+  /// A list: begin, add each item of each page, finish, which reports them all. After a failure
+  /// the next begin_list() discards what was added. An item that cannot be decoded is an error of
+  /// add_item() alone; the list goes on without it.
   virtual void begin_list() = 0;
   virtual core::Result<void> add_item(const Json& item) = 0;
   virtual void finish_list() = 0;
 
-  /// Single changes. An object that no longer concerns us counts as deleted.
+  /// Report a single change. An object that lost what made it relevant (the label of a slice) is
+  /// reported as deleted.
   virtual core::Result<void> changed(const Json& object) = 0;
   virtual core::Result<void> deleted(const Json& object) = 0;
 };
 
-/// The observer must outlive the resources.
+/// Make all three. The observer must outlive them.
 std::vector<std::unique_ptr<WatchedResource>> make_watched_resources(const std::string& cluster,
                                                                      Observer& observer);
 

@@ -1,7 +1,8 @@
 #pragma once
-// Typed access to JSON from outside. An absent or null field gives its default; a field of another
-// type gives its default too, and the first such field is remembered as the Problem, so that a
-// decoder reads straight on and asks once at the end. Readers only borrow the JSON.
+// Strict, typed access to JSON whose shape is known: json.hpp is for reading what may be anything.
+// An absent or null field gives its default. A field of another type gives its default too, and the
+// first such field is remembered as the Problem, so that a decoder reads straight on and checks
+// once at the end. Not thread-safe.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -19,34 +20,37 @@ namespace kindlb::json {
 
 using Json = nlohmann::json;
 
-/// The first thing that was not as the API says, for people: "spec.ports[0].port: not a number".
+/// The first field that was not as expected.
 struct Problem {
-  std::optional<std::string> text;
+  std::optional<std::string> text;  ///< "spec.ports[0].port: not a number"; nothing: no problem
   std::string path;  ///< the field itself: "spec.ports[0].port", "metadata.annotations.a"
 };
 
+/// One object. Borrows the JSON, the Problem and, if nested, its parent Reader, which it needs to
+/// name the path of a field: all must outlive it.
 class Reader {
  public:
   Reader(const Json& value, Problem& problem);
 
   bool has(const char* key) const;
   std::string text(const char* key) const;
-  /// Also a problem when absent or empty.
+  /// Like text(), but absent or empty is a problem too.
   std::string required(const char* key) const;
   bool flag(const char* key, bool fallback) const;
   std::optional<bool> maybe_flag(const char* key) const;
   std::optional<std::uint16_t> port(const char* key) const;
   int number(const char* key) const;
-  /// A number or a string, as text.
+  /// Return a number or a string as text (IntOrString).
   std::string number_or_text(const char* key) const;
   std::vector<std::string> texts(const char* key) const;
   std::map<std::string, std::string> text_map(const char* key) const;
 
-  /// The object under `key`; one without fields when absent. Must not outlive this Reader.
+  /// Return the object under `key`; one without fields when absent. Must not outlive this Reader.
   Reader object(const char* key) const;
+  /// Call `element` with each object of the list under `key`.
   void each(const char* key, const std::function<void(const Reader&)>& element) const;
 
-  /// The enumerator whose name the field holds; absent or empty: `fallback`.
+  /// Return the enumerator whose name the field holds; absent or empty: `fallback`.
   template <typename E>
   E choice(const char* key, std::initializer_list<std::pair<const char*, E>> names,
            E fallback) const {
@@ -61,7 +65,8 @@ class Reader {
     return fallback;
   }
 
-  /// `inside`: what leads from that field to the culprit, "[1]" or ".name"; told apart from `what`.
+  /// Record a problem with the field `key`, unless there is one already. `inside`: what leads from
+  /// that field to the part that is wrong, "[1]" or ".name"; only Problem::path contains it.
   void report(std::string_view key, std::string_view what, std::string_view inside = {}) const;
 
  private:

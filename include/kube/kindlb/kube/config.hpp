@@ -1,7 +1,10 @@
 #pragma once
-// A kubeconfig reduced to what connects: server, credentials, and the names they go by.
-// Certificates may be inline or in files (relative to the kubeconfig); exec and auth-provider
-// plugins are refused with a line that says what to do instead.
+// A kubeconfig reduced to what is needed to connect: server, credentials, and the names of context
+// and cluster. Certificates may be inline or in files (relative to the kubeconfig). Logins that
+// need another program (exec and auth-provider plugins) or that API servers no longer support
+// (basic authentication), impersonation and proxies are refused with a line that says what to use
+// instead. Credentials are read once: a token file that is rotated later is not read again. Pure
+// but for those files and, in load_kubeconfig, the environment.
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/http/client.hpp"
@@ -16,10 +19,13 @@ struct ClusterAccess {
   http::Endpoint endpoint;
 };
 
-/// `directory`: where relative file names start. `context`: empty for current-context.
+/// Parse the first YAML (or JSON) document of a kubeconfig. `directory`: where relative file names
+/// start. `context`: empty for current-context. Errors are Invalid and have the position in their
+/// detail where there is one; NotFound or Denied when a file it names cannot be read.
 core::Result<ClusterAccess> parse_kubeconfig(const std::string& yaml, const std::string& directory,
                                              const std::string& context);
-/// Reads `path`; empty: $KUBECONFIG (the first file of the list that exists), else ~/.kube/config.
+/// Read `path`; when empty, the first existing file of $KUBECONFIG, else ~/.kube/config. Unlike
+/// kubectl, several files are not merged.
 core::Result<ClusterAccess> load_kubeconfig(const std::string& path, const std::string& context);
 
 }  // namespace kindlb::kube

@@ -1,7 +1,8 @@
 #pragma once
-// Objects of the API as JSON, by their paths: for callers to whom an object is a document rather
-// than one of the few that kindlb itself acts on. Each call blocks; all may be called from many
-// threads, and a stop request ends them.
+// Objects of the API as JSON, by their paths: for the demo and the conformance suite, which create
+// and inspect objects that kindlb itself never acts on. Names in a path must be escaped by the
+// caller (http::url_escaped). Each call blocks; all may be called from many threads, and a stop
+// request ends them with Cancelled.
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/core/service.hpp"
@@ -16,29 +17,32 @@
 
 namespace kindlb::kube {
 
+/// Thread-safe. Any answer that is not 2xx is an Error whose detail is the server's own message.
 class Objects {
  public:
   virtual ~Objects() = default;
 
   virtual core::Result<nlohmann::json> get(const std::string& path, std::stop_token stop = {}) = 0;
-  /// The body as it is, for what is not JSON: version, logs, the proxy to a pod.
+  /// Return the body as it is, for what is not JSON: logs, the proxy to a pod.
   virtual core::Result<std::string> text(const std::string& path, std::stop_token stop = {}) = 0;
-  /// `path`: of the collection. Gives the object as the server keeps it: what it dropped is
-  /// missing.
+  /// Create `object` in the collection at `path`. Return it as the server keeps it: fields the
+  /// server does not know are missing.
   virtual core::Result<nlohmann::json> create(const std::string& path, const nlohmann::json& object,
                                               std::stop_token stop = {}) = 0;
-  /// A JSON merge patch: null removes, lists are replaced.
+  /// Send a JSON merge patch: null removes a field, lists are replaced as a whole.
   virtual core::Result<nlohmann::json> patch(const std::string& path, const nlohmann::json& changes,
                                              std::stop_token stop = {}) = 0;
-  /// In the background, as kubectl does with --wait=false. What is gone counts as success.
+  /// Delete in the background, as kubectl does with --wait=false. An object that does not exist
+  /// counts as success.
   virtual core::Result<void> remove(const std::string& path, std::stop_token stop = {}) = 0;
-  /// Without the time that pods are given to end. A collection with a labelSelector: all of these.
+  /// Delete without a grace period for pods. `path` may be a collection with a labelSelector: then
+  /// everything it selects is deleted.
   virtual core::Result<void> remove_now(const std::string& path) = 0;
 };
 
 std::shared_ptr<Objects> make_objects(std::shared_ptr<http::Client> client);
 
-/// The Service in a document of the API.
+/// Decode a Service; its key has no cluster.
 core::Result<core::Service> service_from(const nlohmann::json& object);
 
 }  // namespace kindlb::kube
