@@ -169,7 +169,7 @@ TEST_CASE("events") {
   CHECK(events[2].time_nano == 1794801527664925670);
 }
 
-TEST_CASE("the engine's own words") {
+TEST_CASE("the engine's own message") {
   CHECK(decode_message(fixture("error.json")) == "No such container: fixture-none");
   CHECK(decode_message("page not found\n") == "page not found");
   CHECK(decode_message(R"({"message":7})") == R"({"message":7})");

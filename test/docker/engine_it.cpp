@@ -172,7 +172,7 @@ TEST_CASE("networks and volumes come and go") {
   CHECK(must(world.engine->list_volumes({world.selector()})).empty());
 }
 
-TEST_CASE("a failing build keeps the engine's words") {
+TEST_CASE("a failing build keeps the engine's message") {
   World world;
   std::vector<std::string> lines;
   const auto built = world.engine->build_image(
@@ -241,17 +241,17 @@ TEST_CASE("a container lives its whole life") {
       CHECK(read_until(*exec, demux, docker::StdStream::Out, line) == line);
     }
   }
-  SUBCASE("an exec that cannot be fails with the engine's words") {
+  SUBCASE("an exec that cannot start fails with the engine's message") {
     CHECK(engine.exec("no-such-container", {"/program"}, "").error().kind ==
           core::ErrorKind::NotFound);
-    // The connection is already taken over when the engine finds out, so it tells there.
+    // The connection is already taken over when the engine finds out, so its message arrives there.
     auto missing = must(engine.exec(id, {"/no-such-program"}, ""));
     docker::StreamDemux demux;
     CHECK(read_until(*missing, demux, docker::StdStream::Out, "no-such-program") != "");
     must(engine.stop_container(id, 1s));
     CHECK(engine.exec(id, {"/program"}, "").error().kind == core::ErrorKind::Conflict);
   }
-  SUBCASE("renamed, killed, stopped, removed, and each was heard of") {
+  SUBCASE("renamed, killed, stopped, removed, with an event each") {
     must(engine.rename_container(id, world.name + "-renamed"));
     CHECK(must(engine.inspect_container(id)).name == world.name + "-renamed");
     CHECK(events.wait_for("rename " + id));

@@ -24,7 +24,7 @@ std::string version_answer(const std::string& newest, const std::string& oldest)
          oldest + "\"}";
 }
 
-/// A scripted engine of API 1.41 and what it was asked, as "METHOD target body".
+/// A scripted engine of API 1.41 and the last request, as "METHOD target body".
 class ScriptedEngine {
  public:
   explicit ScriptedEngine(test::Script script)
@@ -140,7 +140,7 @@ TEST_CASE("an engine that cannot be used is one clear line") {
         "or set DOCKER_HOST to where it listens");
 }
 
-TEST_CASE("errors keep the engine's words and get a kind") {
+TEST_CASE("errors keep the engine's message and get a kind") {
   struct Case {
     int status;
     const char* body;
@@ -224,7 +224,7 @@ TEST_CASE("an exec's frames, also those that come with the answer") {
   CHECK(stdout_of(**stream, 4) == "ping");
 }
 
-TEST_CASE("an exec that is refused keeps the engine's words") {
+TEST_CASE("an exec that is refused keeps the engine's message") {
   ScriptedEngine engine([](Exchange& exchange) {
     if (exchange.request().target == "/v1.41/containers/c/exec")
       return exchange.answer(201, R"({"Id":"e1"})");
@@ -237,7 +237,7 @@ TEST_CASE("an exec that is refused keeps the engine's words") {
   CHECK(stream.error().operation == "run /agent in container c");
 }
 
-TEST_CASE("builds and pulls tell their progress, and fail by a line") {
+TEST_CASE("builds and pulls report progress, and fail by a line") {
   ScriptedEngine engine([](Exchange& exchange) {
     exchange.start_chunks();
     exchange.chunk("{\"stream\":\"Step 1\\n\"}\r\n{\"stre");

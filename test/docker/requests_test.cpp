@@ -15,7 +15,7 @@ using namespace kindlb;
 using namespace kindlb::docker;
 using nlohmann::json;
 
-TEST_CASE("a container's every wish is in the body") {
+TEST_CASE("every field of a container spec is in the body") {
   const ContainerSpec spec{.name = "n",
                            .image = "i:1",
                            .command = {"run", "it"},
@@ -86,7 +86,7 @@ TEST_CASE("the highest version both sides speak") {
     const char* name;
     ApiVersion oldest;
     ApiVersion newest;
-    const char* outcome;  ///< a version, or a part of the complaint
+    const char* outcome;  ///< a version, or a part of the error
   };
   for (const auto& [name, oldest, newest, outcome] :
        {Case{"20.10", {1, 12}, {1, 41}, "1.41"}, Case{"19.03", {1, 12}, {1, 40}, "1.40"},

@@ -15,7 +15,7 @@ std::string frame(char stream, const std::string& payload) {
   return std::string{stream, 0, 0, 0, byte(24), byte(16), byte(8), byte(0)} + payload;
 }
 
-/// Both streams' text, told apart: "[out][err]".
+/// The text of both streams: "[out][err]".
 struct Collected {
   std::string out;
   std::string err;
@@ -57,7 +57,7 @@ TEST_CASE("what is not this format is refused, and stays refused") {
   for (const auto& [name, bytes] :
        {Case{"stdin", frame(0, "x")}, Case{"unknown stream", frame(3, "x")},
         Case{"a terminal's text", "login: hello"},
-        Case{"padding that is none", std::string("\1\0\1\0\0\0\0\1x", 9)},
+        Case{"non-zero padding", std::string("\1\0\1\0\0\0\0\1x", 9)},
         Case{"a frame of 4 GiB", std::string("\1\0\0\0\xff\xff\xff\xff", 8)}}) {
     SUBCASE(name) {
       StreamDemux demux;

@@ -82,7 +82,7 @@ TEST_CASE("a sink that has had enough ends the stream with success") {
   const auto response = client->stream({}, [](std::string_view) { return false; });
   REQUIRE(response.ok());
   CHECK(response->status == 200);
-  CHECK(server.wait_until_idle());  // nobody leaves an endless answer running
+  CHECK(server.wait_until_idle());  // no endless answer is left running
 }
 
 TEST_CASE("a stream that breaks is an error, one that ends is not") {
@@ -97,7 +97,7 @@ TEST_CASE("a stream that breaks is an error, one that ends is not") {
   CHECK(client->stream({.target = "/breaks"}, kIgnore).error().kind == ErrorKind::Unavailable);
 }
 
-TEST_CASE("silence ends a stream when it was asked to") {
+TEST_CASE("silence ends a stream that has an idle timeout") {
   HttpServer server([](Exchange& exchange) {
     if (exchange.request().target == "/no-headers") return exchange.stall();
     exchange.start_chunks();

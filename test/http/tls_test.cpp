@@ -47,15 +47,15 @@ TEST_CASE("the server is verified against the CA from memory") {
   CHECK(outcome(ask(server.url(), {.ca_pem = authority().cert_pem})) ==
         "client= sni= host=127.0.0.1");
 
-  const auto stranger = test::make_authority("somebody else");
-  const auto refused = ask(server.url(), {.ca_pem = stranger.cert_pem});
+  const auto untrusted = test::make_authority("another authority");
+  const auto refused = ask(server.url(), {.ca_pem = untrusted.cert_pem});
   CHECK(outcome(refused) == "Denied");
   CHECK(refused.error().detail.find("certificate") != std::string::npos);
   CHECK(outcome(ask(server.url(), {})) == "Denied");  // the system's store does not know it either
   CHECK(outcome(ask(server.url(), {.insecure = true})) == "client= sni= host=127.0.0.1");
 }
 
-TEST_CASE("a certificate for another name is refused, unless that name is asked for") {
+TEST_CASE("a certificate for another name is refused, unless that name is configured") {
   HttpServer server(say_who, serving({"DNS:kubernetes"}));
   CHECK(outcome(ask(server.url(), {.ca_pem = authority().cert_pem})) == "Denied");
   CHECK(outcome(ask(server.url(), {.ca_pem = authority().cert_pem, .server_name = "kubernetes"})) ==
@@ -71,7 +71,7 @@ TEST_CASE("a client certificate from memory opens the door") {
                     {.ca_pem = authority().cert_pem, .cert_pem = cert, .key_pem = key})) ==
         "client=kindlb-user sni= host=127.0.0.1");
   CHECK_FALSE(ask(server.url(), {.ca_pem = authority().cert_pem}).ok());
-  const auto other = test::issue(test::make_authority("somebody else"), "intruder", {});
+  const auto other = test::issue(test::make_authority("another authority"), "intruder", {});
   CHECK_FALSE(
       ask(server.url(),
           {.ca_pem = authority().cert_pem, .cert_pem = other.cert_pem, .key_pem = other.key_pem})
@@ -102,7 +102,7 @@ TEST_CASE("credentials that cannot work are Invalid") {
   }
 }
 
-TEST_CASE("a handshake that nobody answers ends with the connect timeout") {
+TEST_CASE("an unanswered handshake ends with the connect timeout") {
   HttpServer server(say_who);  // in the clear: it waits for the rest of a request for ever
   auto client = http::make_client({.url = "https://127.0.0.1:" + std::to_string(server.port()),
                                    .connect_timeout = std::chrono::milliseconds(200)});

@@ -157,7 +157,7 @@ TEST_CASE("a namesake is never written to, and nothing is created") {
         ErrorKind::NotFound);
 }
 
-TEST_CASE("content the server refuses is Invalid, in the server's words") {
+TEST_CASE("content the server refuses is Invalid, with the server's message") {
   const Namespace space("invalid");
   auto apply = an_apply(space.key("web"), space.create_service("web"));
   apply.ingress[0].ip = "no address";
@@ -201,7 +201,7 @@ TEST_CASE("releasing after a change of type takes exactly what is ours") {
   auto apply = an_apply(space.key("web"), uid);
   apply.conditions.push_back(condition(core::kDegradedCondition, ConditionStatus::True));
   REQUIRE(space.api->apply_status(apply).ok());
-  // The ingress is somebody else's too by now: an apply alone could not clear it.
+  // Another manager co-owns the ingress by now: an apply alone could not clear it.
   space.rest.patch(space.services() + "/web/status?fieldManager=other", "merge",
                    R"({"status":{"loadBalancer":{"ingress":[{"ip":"172.18.255.250"}]}}})");
   space.rest.patch(space.services() + "/web", "merge", R"({"spec":{"type":"ClusterIP"}})");
@@ -260,7 +260,7 @@ TEST_CASE("events are shown with the Service") {
   CHECK(events[0]["source"]["component"] == "kindlb");
   CHECK(events[0]["count"] == 1);
 
-  SUBCASE("told again, it is counted rather than repeated") {
+  SUBCASE("emitted again, it is counted rather than repeated") {
     for (int i = 0; i < 2; ++i)
       REQUIRE(
           space.api->emit(about, {core::EventType::Warning, "Unsupported", "SCTP is not supported"})

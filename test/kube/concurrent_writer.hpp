@@ -1,5 +1,5 @@
 #pragma once
-// A client that is overtaken: somebody else changes the object between our read and our write.
+// A client that loses a race: another writer changes the object between our read and our write.
 
 #include "kindlb/http/client.hpp"
 

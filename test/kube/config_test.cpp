@@ -126,7 +126,7 @@ TEST_CASE("a context by name, and the known ones when there is no such") {
   CHECK(missing.error().detail == "there is no context 'prod'; known: dev, test");
 }
 
-TEST_CASE("what cannot be used is refused in one line that helps") {
+TEST_CASE("what cannot be used is refused in one line with a way out") {
   struct Case {
     const char* name;
     std::string yaml;
@@ -160,7 +160,7 @@ TEST_CASE("what cannot be used is refused in one line that helps") {
       {"bad YAML", "contexts:\n- name: [a\nclusters: }\n", "line 3, column"},
       {"wrong shape", "current-context: [a]\n", "line 1, column 18"},
       {"list of scalars", "current-context: a\ncontexts: [a, b]\n", "shape"},
-      {"a bool that is none", config(kServer + "    insecure-skip-tls-verify: perhaps\n", kToken),
+      {"not a boolean", config(kServer + "    insecure-skip-tls-verify: perhaps\n", kToken),
        "line 11"},
   };
   for (const auto& c : cases) {

@@ -101,7 +101,7 @@ TEST_CASE("an Event as kubectl describe expects it") {
           R"("firstTimestamp":"2026-01-02T12:00:00Z","lastTimestamp":"2026-01-02T12:00:00Z","count":1})");
 }
 
-TEST_CASE("the same news about the same Service has the same name, other news another") {
+TEST_CASE("the same event about the same Service has the same name, another event another") {
   core::Service about;
   about.key = {"kind", "default", "web"};
   about.uid = "u-1";

@@ -62,7 +62,7 @@ TEST_CASE("a page of a list") {
   }
 }
 
-TEST_CASE("what is no list is an error") {
+TEST_CASE("anything but a list is an error") {
   CHECK(names_in("") == "read list: not JSON (Protocol)");
   CHECK(names_in("[]") == "read list: not an object (Protocol)");
   CHECK(names_in(R"({"items":[]})") == "read list: metadata.resourceVersion: missing (Protocol)");
@@ -100,7 +100,7 @@ TEST_CASE("events of a watch") {
   }
 }
 
-TEST_CASE("an error in the stream keeps its kind and its words") {
+TEST_CASE("an error in the stream keeps its kind and its message") {
   const auto expired = decode(fixture("watch_expired.json")).head;
   REQUIRE_FALSE(expired.ok());
   CHECK(expired.error().text() == "watch: too old resource version: 1 (209) (code 410) (Expired)");
@@ -125,7 +125,7 @@ TEST_CASE("lines that are no event") {
   }
 }
 
-TEST_CASE("refusals become kinds and words") {
+TEST_CASE("refusals become kinds and messages") {
   const auto error = [](int status, const std::string& body) {
     return kube::error_of({.status = status, .headers = {}, .body = body}, "do it").text();
   };

@@ -31,7 +31,7 @@ core::Service service(const std::string& rest) {
   return found.services.front();
 }
 
-std::string complaint(const std::vector<std::string>& texts) {
+std::string error_of(const std::vector<std::string>& texts) {
   ManifestReader reader("plan");
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto result = reader.add(texts[i], "f" + std::to_string(i) + ".yaml");
@@ -194,7 +194,7 @@ TEST_CASE("documents, lists, files and other kinds") {
   CHECK(found.notes[2].starts_with("f4.yaml:8:1: EndpointSlice c-2"));
 }
 
-TEST_CASE("what cannot be read is told with its place") {
+TEST_CASE("errors name the position") {
   struct Case {
     const char* name;
     std::string text;
@@ -223,9 +223,9 @@ TEST_CASE("what cannot be read is told with its place") {
        "f0.yaml:4:36: spec.ports[1]: TCP 1 is also spec.ports[0]"},
       {"a name twice", spec("spec: {ports: [{port: 1, name: a}, {port: 2, name: a}]}\n"),
        "f0.yaml:4:52: spec.ports[1].name: 'a' is also spec.ports[0]"},
-      {"a protocol nobody knows", spec("spec: {ports: [{port: 1, protocol: tcp}]}\n"),
+      {"an unknown protocol", spec("spec: {ports: [{port: 1, protocol: tcp}]}\n"),
        "f0.yaml:4:36: spec.ports[0].protocol: 'tcp' is not known: use one of TCP, UDP, SCTP"},
-      {"a family nobody knows", spec("spec: {ipFamilies: [ipv4]}\n"),
+      {"an unknown family", spec("spec: {ipFamilies: [ipv4]}\n"),
        "f0.yaml:4:20: spec.ipFamilies: 'ipv4' is not known: use IPv4 or IPv6"},
       {"a family twice", spec("spec: {ipFamilies: [IPv4, IPv4]}\n"),
        "f0.yaml:4:27: spec.ipFamilies[1]: IPv4 is given twice"},
@@ -258,14 +258,14 @@ TEST_CASE("what cannot be read is told with its place") {
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      const auto told = complaint({c.text});
-      CHECK_MESSAGE(told.starts_with(c.expected), told);
+      const auto error = error_of({c.text});
+      CHECK_MESSAGE(error.starts_with(c.expected), error);
     }
   }
 }
 
-TEST_CASE("no value breaks the line that tells of it") {
-  CHECK(complaint({kHead + "metadata: {name: w}\nspec: {type: \"Load\\nBal\\e[1m\"}\n"})
+TEST_CASE("no value breaks the line of its error") {
+  CHECK(error_of({kHead + "metadata: {name: w}\nspec: {type: \"Load\\nBal\\e[1m\"}\n"})
             .starts_with("f0.yaml:4:14: spec.type: 'Load?Bal?[1m' is not known"));
   const auto notes = load({"apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\nb\"}\n"}).notes;
   REQUIRE(notes.size() == 1);
@@ -283,12 +283,12 @@ TEST_CASE("what an API server lets in is not refused") {
 }
 
 TEST_CASE("the same object twice names both places") {
-  CHECK(complaint({"# one\n" + kHead + kWeb, kHead + kWeb}) ==
+  CHECK(error_of({"# one\n" + kHead + kWeb, kHead + kWeb}) ==
         "f1.yaml:1:1: Service default/web is also at f0.yaml:2:1");
-  CHECK(complaint({kHead + kWeb + "---\n" + kHead + kWeb}) ==
+  CHECK(error_of({kHead + kWeb + "---\n" + kHead + kWeb}) ==
         "f0.yaml:6:1: Service default/web is also at f0.yaml:1:1");
   const std::string node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n";
-  CHECK(complaint({node, node}) == "f1.yaml:1:1: Node n1 is also at f0.yaml:1:1");
+  CHECK(error_of({node, node}) == "f1.yaml:1:1: Node n1 is also at f0.yaml:1:1");
 }
 
 TEST_CASE("a status in the API's shape") {

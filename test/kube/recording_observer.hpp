@@ -1,5 +1,5 @@
 #pragma once
-// An observer that keeps a journal of what it was told and lets a test wait for a line of it.
+// An observer that keeps a journal of its calls and lets a test wait for a line of it.
 
 #include "kindlb/kube/api.hpp"
 

@@ -43,7 +43,7 @@ TEST_CASE("Services are seen created, changed and deleted") {
   CHECK(recorder.last_error().empty());
 }
 
-TEST_CASE("EndpointSlices are seen, also when they stop being anybody's") {
+TEST_CASE("EndpointSlices are seen, also when they lose their Service") {
   const Namespace space("slices");
   RecordingObserver recorder;
   const auto reflectors = kube::start_reflectors(space.client, "kind", recorder);

@@ -133,7 +133,7 @@ std::chrono::milliseconds time_to_stop(
 }
 }  // namespace
 
-TEST_CASE("pages are put together before the observer hears of them") {
+TEST_CASE("the observer receives all pages of a list at once") {
   RecordingObserver recorder;
   ScriptedApi api({answer(200, page("7", item("a"), "more+")), answer(200, page("7", item("b")))},
                   {open_watch()});
@@ -169,7 +169,7 @@ TEST_CASE("a watch goes on from the last event or bookmark") {
   CHECK(targets[1].find("allowWatchBookmarks=true") != std::string::npos);
 }
 
-TEST_CASE("an expired version leads to a new list, without a complaint") {
+TEST_CASE("an expired version leads to a new list, without an error") {
   const auto expired_event = R"({"type":"ERROR","object":)" + kExpired + "}\n";
   struct Case {
     const char* name;
@@ -200,7 +200,7 @@ TEST_CASE("a continue token that expired starts the list again") {
   CHECK(recorder.count("services: n/a") == 0);
 }
 
-TEST_CASE("a server that ends every watch at once is asked ever more slowly") {
+TEST_CASE("a server that ends every watch at once is asked ever less often") {
   RecordingObserver recorder;
   ScriptedApi api({answer(200, page("7", ""))}, {watch_of("")});
   const auto reflectors = kube::start_reflectors(api.client(), "kind", recorder);
@@ -210,7 +210,7 @@ TEST_CASE("a server that ends every watch at once is asked ever more slowly") {
   CHECK(times[3] - times[0] >= std::chrono::milliseconds(50 + 100 + 200));
 }
 
-TEST_CASE("a refusal is told and tried again") {
+TEST_CASE("a refusal is reported and retried") {
   RecordingObserver recorder;
   ScriptedApi api({answer(401, R"({"kind":"Status","message":"Unauthorized","code":401})"),
                    answer(500, "oops"), answer(200, "{"), answer(200, page("7", item("a")))},
@@ -224,7 +224,7 @@ TEST_CASE("a refusal is told and tried again") {
   CHECK(recorder.last_error().starts_with("list services: "));
 }
 
-TEST_CASE("a cut connection is noticed, told, and healed by a new list") {
+TEST_CASE("a cut connection is noticed, reported, and followed by a new list") {
   RecordingObserver recorder;
   ScriptedApi api({answer(200, page("7", item("a"))), answer(200, page("9", ""))},
                   {open_watch(event("ADDED", "b", "8")), open_watch(event("ADDED", "c", "10"))});
@@ -237,7 +237,7 @@ TEST_CASE("a cut connection is noticed, told, and healed by a new list") {
   CHECK(recorder.count("state services ok") == 2);
 }
 
-TEST_CASE("an object nobody can read hides no other") {
+TEST_CASE("an unreadable object hides no other") {
   RecordingObserver recorder;
   const std::string poison =
       R"({"metadata":{"name":"x","namespace":"n","uid":"u"},"spec":{"type":"Magic"}})";

@@ -27,7 +27,7 @@ TEST_CASE("times read as RFC 3339 says") {
   }
 }
 
-TEST_CASE("what is no time is refused") {
+TEST_CASE("anything but a time is refused") {
   for (const char* text :
        {"", "yesterday", "2026-11-16", "2026-11-16T03:14:17", "2026-13-16T03:14:17Z",
         "2026-02-29T00:00:00Z", "2026-11-16T24:00:00Z", "2026-11-16T03:60:00Z",

@@ -32,7 +32,7 @@ class Child {
   int exit_code_ = -1;
 };
 
-/// A port that nobody listens on at this moment, another one each time, below those that the kernel
+/// A port without a listener at this moment, another one each time, below those that the kernel
 /// gives to connections. Not thread-safe.
 int free_port();
 

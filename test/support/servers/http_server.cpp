@@ -206,7 +206,7 @@ void HttpServer::serve(Connection& connection) {
     ServerConnection peer(connection.fd, static_cast<SSL_CTX*>(tls_context_.get()));
     if (peer.handshake()) serve_requests(peer);
   }
-  // The descriptor is closed only after the thread was joined, so nobody else gets its number.
+  // The descriptor is closed only after the thread was joined, so its number is not reused before.
   ::shutdown(connection.fd, SHUT_RDWR);
   const std::scoped_lock lock(mutex_);
   connection.done = true;

@@ -84,7 +84,7 @@ std::vector<std::string> etcd_arguments(const fs::path& binary, const fs::path& 
           "--log-level=error"};
 }
 
-/// Everybody with a credential may do everything; nobody without one may do anything.
+/// Every authenticated user may do everything, anonymous ones nothing.
 std::vector<std::string> apiserver_arguments(const fs::path& binary, const fs::path& folder,
                                              const std::string& etcd, int port) {
   const auto file = [&](const char* name) { return (folder / name).string(); };
@@ -125,7 +125,7 @@ KubeServer::KubeServer()
     : etcd_binary_(require_binary("etcd")), apiserver_binary_(require_binary("kube-apiserver")) {
   folder_ = make_folder();
   write_credentials();
-  // Between choosing a port and listening on it somebody else may take it.
+  // Between choosing a port and listening on it another process may take it.
   for (int attempt = 0; attempt < kAttempts; ++attempt)
     if (try_start()) return;
   const auto logs = log_tail();

@@ -55,7 +55,7 @@ class KubeServer {
 std::string find_kube_binary(const std::string& name);
 
 /// Writes and reads as a test wants them: JSON text in, JSON text out. Throws on any answer that is
-/// not 2xx, except where the status is what is asked for.
+/// not 2xx, except from status().
 class Rest {
  public:
   explicit Rest(std::shared_ptr<http::Client> client) : client_(std::move(client)) {}
