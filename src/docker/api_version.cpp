@@ -25,18 +25,18 @@ std::string ApiVersion::text() const {
 // the oldest version to 1.44, for instance, and an engine older than 19.03 lacks what we need.
 core::Result<ApiVersion> negotiate(const EngineVersion& engine) {
   const auto refuse = [](std::string detail) {
-    return core::Error{core::ErrorKind::Invalid, "agree on an API version with Docker",
+    return core::Error{core::ErrorKind::Invalid, "negotiate the API version with Docker",
                        std::move(detail)};
   };
   if (engine.newest < kOldestApi)
     return refuse(
-        fmt::format("Docker {} speaks API {} at most, kindlb needs {} or newer: update Docker to "
-                    "19.03 or newer",
+        fmt::format("Docker {} supports API versions up to {}, kindlb needs {} or newer: upgrade "
+                    "Docker to 19.03 or newer",
                     engine.version, engine.newest.text(), kOldestApi.text()));
   if (engine.oldest > kNewestApi)
     return refuse(
-        fmt::format("Docker {} speaks no API older than {}, this kindlb none newer than {}: "
-                    "update kindlb, or set DOCKER_MIN_API_VERSION={} for the engine",
+        fmt::format("Docker {} supports no API version below {}, this kindlb none above {}: "
+                    "upgrade kindlb, or start the engine with DOCKER_MIN_API_VERSION={}",
                     engine.version, engine.oldest.text(), kNewestApi.text(), kNewestApi.text()));
   return std::min(engine.newest, kNewestApi);
 }

@@ -22,7 +22,7 @@ std::string_view advice(ErrorKind kind, bool local) {
            "run as root";
   if (kind == ErrorKind::Denied || kind == ErrorKind::Invalid)
     return "check DOCKER_CERT_PATH and its ca.pem, cert.pem and key.pem";
-  return "is Docker running? Start it, or set DOCKER_HOST to where it listens";
+  return "is Docker running? Start it, or set DOCKER_HOST to its address";
 }
 
 Error unreachable(const Error& error, const http::Endpoint& endpoint) {
@@ -38,8 +38,8 @@ Result<EngineVersion> fetch_version(http::Client& client, const http::Endpoint& 
   const auto version = decode_version(response->body);
   if (response->status == 200 && version) return *version;
   return Error{ErrorKind::Protocol, "connect to Docker",
-               fmt::format("what answers at {} is not a Docker engine (HTTP status {}); set "
-                           "DOCKER_HOST to where Docker listens",
+               fmt::format("the server at {} is not a Docker engine (HTTP status {}); set "
+                           "DOCKER_HOST to the address of the Docker engine",
                            endpoint.url, response->status)};
 }
 
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Engine>> connect(const http::Endpoint& endpoint) {
 
 Result<EngineInfo> HttpEngine::info() {
   const auto engine =
-      transport_.fetch(get("/version"), "ask Docker for its version", decode_version);
+      transport_.fetch(get("/version"), "get the version of Docker", decode_version);
   if (!engine) return engine.error();
   return EngineInfo{.version = engine->version, .api_version = version_.text(), .os = engine->os};
 }

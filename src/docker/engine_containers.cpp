@@ -90,7 +90,7 @@ Result<void> HttpEngine::remove_container(const std::string& id) {
 }
 
 Result<std::string> HttpEngine::read_file(const std::string& id, const std::string& path) {
-  const std::string operation = fmt::format("read {} of container {}", path, id);
+  const std::string operation = fmt::format("read {} in container {}", path, id);
   auto request = get(with_query(container_path(id, "/archive"), {{"path", path}}));
   request.max_body = kMaxFile + kTarOverhead;
   auto archive = transport_.call(std::move(request), operation);
@@ -99,7 +99,7 @@ Result<std::string> HttpEngine::read_file(const std::string& id, const std::stri
 }
 
 Result<std::string> HttpEngine::read_link(const std::string& id, const std::string& path) {
-  const std::string operation = fmt::format("look at {} of container {}", path, id);
+  const std::string operation = fmt::format("inspect {} in container {}", path, id);
   http::Request request{.method = "HEAD",
                         .target = with_query(container_path(id, "/archive"), {{"path", path}}),
                         .timeout = kDefaultTimeout};
@@ -107,7 +107,7 @@ Result<std::string> HttpEngine::read_link(const std::string& id, const std::stri
       transport_.header(std::move(request), operation, "X-Docker-Container-Path-Stat");
   if (!stat) return stat.error();
   auto target = decode_link_target(*stat);
-  if (!target) return Error{ErrorKind::Invalid, operation, "it is not a symbolic link"};
+  if (!target) return Error{ErrorKind::Invalid, operation, "not a symbolic link"};
   return *std::move(target);
 }
 
@@ -119,7 +119,7 @@ Result<void> HttpEngine::put_archive(const std::string& id, const std::string& p
                         .body = tar,
                         .timeout = kProcessTimeout};
   return transport_.command(std::move(request),
-                            fmt::format("put files under {} of container {}", path, id));
+                            fmt::format("copy files to {} in container {}", path, id));
 }
 
 Result<ExecStream> HttpEngine::exec(const std::string& id, const std::vector<std::string>& command,

@@ -104,7 +104,7 @@ std::optional<std::int64_t> Transport::engine_time() {
 }
 
 Error Transport::undecodable(const std::string& operation) {
-  return {ErrorKind::Protocol, operation, "the engine's answer is not what its API describes"};
+  return {ErrorKind::Protocol, operation, "the engine's answer does not match its API"};
 }
 
 http::Request get(std::string target) {

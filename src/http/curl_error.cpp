@@ -49,6 +49,8 @@ core::Error curl_error(CURL* easy, CURLcode code, std::string operation, std::st
   std::string detail(text.empty() ? std::string_view(curl_easy_strerror(code)) : text);
   if (code == CURLE_COULDNT_CONNECT && os_errno != 0)
     detail = std::generic_category().message(static_cast<int>(os_errno));
+  if (code == CURLE_PEER_FAILED_VERIFICATION)
+    detail += "; check the CA certificate and the server name that are configured for it";
   return {kind_of_curl(code, os_errno), std::move(operation),
           fmt::format("{}: {}", endpoint, detail)};
 }

@@ -119,13 +119,14 @@ std::optional<core::Error> validate(const Tls& tls) {
     return core::Error{core::ErrorKind::Invalid, "use TLS credentials", std::string(what)};
   };
   if (!tls.ca_pem.empty() && !is_pem(tls.ca_pem, "CERTIFICATE-----"))
-    return bad("the CA is not a PEM certificate");
+    return bad("the CA certificate is not PEM text (-----BEGIN CERTIFICATE-----)");
   if (tls.cert_pem.empty() != tls.key_pem.empty())
-    return bad("a client certificate needs its key, and a key its certificate");
+    return bad("client certificate and key must be given together");
   if (tls.cert_pem.empty()) return std::nullopt;
   if (!is_pem(tls.cert_pem, "CERTIFICATE-----"))
-    return bad("the client certificate is not in PEM form");
-  if (!is_pem(tls.key_pem, "PRIVATE KEY-----")) return bad("the client key is not in PEM form");
+    return bad("the client certificate is not PEM text (-----BEGIN CERTIFICATE-----)");
+  if (!is_pem(tls.key_pem, "PRIVATE KEY-----"))
+    return bad("the client key is not PEM text (-----BEGIN ... PRIVATE KEY-----)");
   return std::nullopt;
 }
 
@@ -136,7 +137,8 @@ core::Result<Destination> make_destination(Endpoint endpoint) {
   if (!route) return route.error();
   if (auto invalid = validate(endpoint.tls)) return *invalid;
   if (!is_one_line(endpoint.bearer_token))
-    return core::Error{core::ErrorKind::Invalid, "use a bearer token", "it spans several lines"};
+    return core::Error{core::ErrorKind::Invalid, "use a bearer token",
+                       "the token must be one line"};
   Destination destination{std::move(endpoint), *std::move(route), nullptr};
   if (!destination.route.connect_to.empty() &&
       !append(destination.connect_to, destination.route.connect_to))
@@ -177,7 +179,7 @@ RequestOptions apply_request(CURL* easy, const Destination& destination, const R
 std::optional<core::Error> validate(const Request& request) {
   const auto bad = [](std::string_view what) {
     return core::Error{core::ErrorKind::Invalid, "write a request",
-                       std::string(what) + " holds characters that HTTP does not allow there"};
+                       std::string(what) + " contains characters that HTTP does not allow there"};
   };
   if (!is_token(request.method)) return bad("the method");
   if (!is_target(request.target)) return bad("the target");

@@ -57,7 +57,8 @@ core::Result<Route> unix_route(const std::string& url) {
 std::optional<std::string> validate(const Url& url) {
   const std::string scheme = part(url, CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https") return "the scheme must be unix, http or https";
-  if (!part(url, CURLUPART_USER).empty()) return "user names belong into credentials, not the URL";
+  if (!part(url, CURLUPART_USER).empty())
+    return "the URL must not contain a user name; use a token or a client certificate";
   if (!part(url, CURLUPART_QUERY).empty()) return "the URL must not have a query";
   return std::nullopt;
 }
@@ -71,7 +72,7 @@ core::Result<Route> tcp_route(const Endpoint& endpoint) {
   const Url url(curl_url());
   if (!url || curl_url_set(url.get(), CURLUPART_URL, endpoint.url.c_str(),
                            CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
-    return bad_endpoint(endpoint.url, "not a URL such as https://127.0.0.1:6443");
+    return bad_endpoint(endpoint.url, "expected a URL such as https://127.0.0.1:6443");
   if (auto invalid = validate(url)) return bad_endpoint(endpoint.url, *invalid);
 
   const std::string scheme = part(url, CURLUPART_SCHEME);
@@ -79,7 +80,8 @@ core::Result<Route> tcp_route(const Endpoint& endpoint) {
   const std::string port = part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
   const std::string& name = endpoint.tls.server_name;
   const bool renamed = scheme == "https" && !name.empty() && name != host;
-  if (renamed && !is_host_name(name)) return bad_endpoint(endpoint.url, "bad TLS server name");
+  if (renamed && !is_host_name(name))
+    return bad_endpoint(endpoint.url, "the TLS server name is not a host name");
 
   Route route{.unix_path = {},
               .base_url = {},
@@ -95,7 +97,7 @@ core::Result<Route> tcp_route(const Endpoint& endpoint) {
 }  // namespace
 
 core::Result<Route> parse_route(const Endpoint& endpoint) {
-  if (!is_one_line(endpoint.url)) return bad_endpoint("?", "the URL holds control characters");
+  if (!is_one_line(endpoint.url)) return bad_endpoint("?", "the URL contains control characters");
   return endpoint.url.starts_with(kUnixScheme) ? unix_route(endpoint.url) : tcp_route(endpoint);
 }
 

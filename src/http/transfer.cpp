@@ -98,8 +98,10 @@ std::optional<core::Error> Transfer::drive(const std::stop_token& stop) {
 
     const auto until = deadline();
     if (until && Clock::now() >= *until)
-      return error(ErrorKind::Timeout, headers_complete_ ? "the other side fell silent"
-                                                         : "no answer within the time allowed");
+      return error(ErrorKind::Timeout,
+                   headers_complete_ && streams()
+                       ? fmt::format("nothing received for {} ms", request_.idle_timeout.count())
+                       : fmt::format("no answer within {} ms", request_.timeout.count()));
     curl_multi_poll(handles_.multi(), nullptr, 0, poll_timeout(until), nullptr);
   }
   return error(ErrorKind::Cancelled, "a stop was requested");

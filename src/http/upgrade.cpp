@@ -43,7 +43,7 @@ class CurlDuplex final : public Duplex {
     if (code == CURLE_AGAIN) return std::size_t{0};
     if (code != CURLE_OK) return failure(code);
     if (received == 0 && !into.empty())
-      return Error{ErrorKind::Unavailable, operation_, "the other side closed the stream"};
+      return Error{ErrorKind::Unavailable, operation_, "the peer closed the stream"};
     return received;
   }
 
@@ -54,7 +54,8 @@ class CurlDuplex final : public Duplex {
       if (!sent) return sent.error();
       bytes.remove_prefix(*sent);
       if (*sent == 0 && !wait_writable(deadline))
-        return Error{ErrorKind::Timeout, operation_, "the other side does not read"};
+        return Error{ErrorKind::Timeout, operation_,
+                     fmt::format("the peer has not read for {} ms", timeout.count())};
     }
     return {};
   }
@@ -124,7 +125,8 @@ class Handshake {
   Result<Response> read_head() {
     for (;;) {
       auto head = parse_response_head(received_);
-      if (head.parsed == Parsed::Malformed) return error(ErrorKind::Protocol, "not an HTTP answer");
+      if (head.parsed == Parsed::Malformed)
+        return error(ErrorKind::Protocol, "the answer is not HTTP/1.1");
       if (head.parsed == Parsed::Complete) {
         received_.erase(0, head.size);
         if (head.response.status / 100 != 1 || head.response.status == 101)
@@ -166,7 +168,8 @@ class Handshake {
   Result<void> wait_readable() {
     if (stop_.stop_requested()) return error(ErrorKind::Cancelled, "a stop was requested");
     if (Clock::now() >= deadline_)
-      return error(ErrorKind::Timeout, "no answer within the time allowed");
+      return error(ErrorKind::Timeout,
+                   fmt::format("no answer within {} ms", request_.timeout.count()));
     curl_waitfd readable{.fd = duplex_.fd(), .events = CURL_WAIT_POLLIN, .revents = 0};
     curl_multi_poll(duplex_.handles().multi(), &readable, 1, poll_timeout(deadline_), nullptr);
     return {};

@@ -35,7 +35,7 @@ class HttpApi final : public Api {
       : client_(std::move(client)), cluster_(std::move(cluster)) {}
 
   Result<std::string> server_version(std::stop_token stop) override {
-    return field_of("/version", "ask for the server's version", {"gitVersion"}, std::move(stop));
+    return field_of("/version", "get the server's version", {"gitVersion"}, std::move(stop));
   }
 
   Result<std::string> cluster_uid() override {

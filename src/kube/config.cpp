@@ -1,17 +1,15 @@
 #include "kindlb/kube/config.hpp"
 
-#include "kindlb/base/environment.hpp"
+#include "config_file.hpp"
 #include "kindlb/base/text.hpp"
 #include "kindlb/core/base64.hpp"
 #include "kindlb/yaml/fields.hpp"
-#include "kindlb/yaml/file.hpp"
 #include "kindlb/yaml/node.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <filesystem>
-#include <sstream>
 #include <variant>
 #include <vector>
 
@@ -24,21 +22,8 @@ using core::Result;
 using yaml::Node;
 namespace fs = std::filesystem;
 
-constexpr const char* kOperation = "read kubeconfig";
-constexpr const char* kWrongShape = "the value here is of another shape than a kubeconfig has";
-constexpr std::size_t kMaxFile = std::size_t{8} << 20U;
-
 Error invalid(std::string detail) {
-  return {ErrorKind::Invalid, kOperation, std::move(detail)};
-}
-
-/// Read the kubeconfig itself or a file it names.
-Result<std::string> read_file(const std::string& path) {
-  // yaml::read_file takes "-" for standard input, which no kubeconfig means.
-  auto text = yaml::read_file(path == "-" ? "./-" : path);
-  if (!text) return Error{text.error().kind, kOperation, path + ": " + text.error().detail};
-  if (text->size() > kMaxFile) return invalid(path + ": larger than 8 MiB");
-  return text;
+  return {ErrorKind::Invalid, kReadKubeconfig, std::move(detail)};
 }
 
 /// The errors of the YAML module carry ":LINE:COLUMN" as their operation when the file has no name;
@@ -65,6 +50,14 @@ class KubeconfigReader {
   }
 
  private:
+  /// Remember that the value is of the wrong kind. The value itself may be a secret: it is not
+  /// shown.
+  void expected(const char* what, const Node& instead) {
+    const char* const found = instead.kind == yaml::Kind::Map    ? "a map"
+                              : instead.kind == yaml::Kind::List ? "a list"
+                                                                 : "text";
+    faults_.add(instead.place, fmt::format("expected {}, not {}", what, found));
+  }
   /// Null when absent or null.
   const Node* find(const Node& map, std::string_view key);
   std::string text_of(const Node& map, std::string_view key);
@@ -88,8 +81,7 @@ class KubeconfigReader {
 };
 
 const Node* KubeconfigReader::find(const Node& map, std::string_view key) {
-  if (map.kind != yaml::Kind::Map && map.kind != yaml::Kind::Null)
-    faults_.add(map.place, kWrongShape);
+  if (map.kind != yaml::Kind::Map && map.kind != yaml::Kind::Null) expected("a map", map);
   const auto* const value = map.find(key);
   return value == nullptr || value->kind == yaml::Kind::Null ? nullptr : value;
 }
@@ -97,7 +89,7 @@ const Node* KubeconfigReader::find(const Node& map, std::string_view key) {
 std::string KubeconfigReader::text_of(const Node& map, std::string_view key) {
   const auto* const value = find(map, key);
   if (value == nullptr) return {};
-  if (value->kind != yaml::Kind::Scalar) faults_.add(value->place, kWrongShape);
+  if (value->kind != yaml::Kind::Scalar) expected("text", *value);
   return value->text;
 }
 
@@ -110,7 +102,7 @@ bool KubeconfigReader::flag_of(const Node& map, std::string_view key) {
   const auto resolved =
       unquoted.kind == yaml::Kind::Scalar ? yaml::resolve(unquoted) : yaml::Scalar(nullptr);
   if (const auto* const flag = std::get_if<bool>(&resolved)) return *flag;
-  faults_.add(value->place, kWrongShape);
+  faults_.add(value->place, "expected true or false");
   return false;
 }
 
@@ -119,7 +111,7 @@ std::vector<const Node*> KubeconfigReader::entries_of(const Node& root, const ch
   std::vector<const Node*> entries;
   const auto* const list = find(root, section);
   if (list == nullptr) return entries;
-  if (list->kind != yaml::Kind::List) faults_.add(list->place, kWrongShape);
+  if (list->kind != yaml::Kind::List) expected("a list", *list);
   if (list->kind == yaml::Kind::List)
     for (const auto& item : list->items) entries.push_back(&item);
   return entries;
@@ -147,29 +139,38 @@ Result<std::string> KubeconfigReader::pem_of(const Node& map, const std::string&
   const auto inlined = text_of(map, key + "-data");
   if (!inlined.empty()) {
     auto pem = core::decode_base64(inlined);
-    if (!pem) return invalid(key + "-data is not base64");
+    if (!pem)
+      return invalid(
+          fmt::format("{0}-data is not base64; encode the PEM file with `base64 -w0`, or "
+                      "name the file in {0}",
+                      key));
     return std::move(*pem);
   }
   const auto file = text_of(map, key);
   if (file.empty()) return std::string();
-  return read_file((folder_ / file).string());  // an absolute name replaces the folder
+  return read_config_file((folder_ / file).string());  // an absolute name replaces the folder
 }
 
 Result<std::string> KubeconfigReader::url_of(const Node& cluster) {
   auto url = text_of(cluster, "server");
   while (url.ends_with('/')) url.pop_back();
+  if (url.empty())
+    return invalid("the cluster has no server; set it to a URL such as https://127.0.0.1:6443");
   const auto scheme_end = url.find("://");
   const auto scheme = url.substr(0, scheme_end);
   if (scheme_end == std::string::npos || (scheme != "https" && scheme != "http"))
     return invalid(fmt::format("server '{}' must be an https:// or http:// URL", url));
   if (url.find_first_of("/?#@", scheme_end + 3) != std::string::npos)
-    return invalid(fmt::format("server '{}' must be a scheme, a host and a port only", url));
+    return invalid(fmt::format(
+        "server '{}' must have only a scheme, a host and a port, as in https://127.0.0.1:6443",
+        url));
   return url;
 }
 
 Result<void> KubeconfigReader::fill_cluster(const Node& cluster, http::Endpoint& out) {
   if (find(cluster, "proxy-url") != nullptr)
-    return invalid("proxy-url is not supported: name a server that is reached directly");
+    return invalid(
+        "proxy-url is not supported; use a server address that kindlb can reach directly");
   auto url = url_of(cluster);
   if (!url) return url.error();
   out.url = std::move(*url);
@@ -189,9 +190,9 @@ Result<void> KubeconfigReader::refuse_unsupported_login(const Node& user) {
   for (const char* key : kUnsupported)
     if (find(user, key) != nullptr)
       return invalid(
-          fmt::format("the user logs in by '{}', which kindlb does not do; give it a kubeconfig "
-                      "with a token or a client certificate, such as `kubectl config view "
-                      "--minify --flatten --raw` of an admin context prints",
+          fmt::format("the user authenticates with '{}', which kindlb does not support; use a "
+                      "kubeconfig with a token or a client certificate, such as the output of "
+                      "`kubectl config view --minify --flatten --raw` for an admin context",
                       key));
   return {};
 }
@@ -200,7 +201,7 @@ Result<void> KubeconfigReader::refuse_unsupported_login(const Node& user) {
 Result<std::string> KubeconfigReader::token_of(const Node& user) {
   const auto file = text_of(user, "tokenFile");
   if (file.empty()) return std::string(base::trimmed(text_of(user, "token")));
-  auto text = read_file((folder_ / file).string());
+  auto text = read_config_file((folder_ / file).string());
   if (!text) return text.error();
   return std::string(base::trimmed(*text));
 }
@@ -216,7 +217,7 @@ Result<void> KubeconfigReader::fill_user(const Node& user, http::Endpoint& out) 
   auto token = token_of(user);
   if (!token) return token.error();
   if (token->find_first_of("\r\n") != std::string::npos)
-    return invalid("the token has more than one line");
+    return invalid("the token must be one line");
   out.tls.cert_pem = std::move(*cert);
   out.tls.key_pem = std::move(*key);
   out.bearer_token = std::move(*token);
@@ -247,29 +248,6 @@ Result<ClusterAccess> KubeconfigReader::access_of(const Node& root, const std::s
   if (auto filled = fill_user(**user, access.endpoint); !filled) return filled.error();
   return access;
 }
-
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-/// Return the first file of $KUBECONFIG that exists; if none does, the first, for the error
-/// message.
-std::string first_of_list(const std::string& list) {
-  std::istringstream in(list);
-  std::string first;
-  for (std::string path; std::getline(in, path, ':');) {
-    if (path.empty()) continue;
-    if (exists(path)) return path;
-    if (first.empty()) first = path;
-  }
-  return first;
-}
-
-std::string default_path() {
-  auto path = first_of_list(base::environment("KUBECONFIG"));
-  return path.empty() ? base::environment("HOME") + "/.kube/config" : path;
-}
 }  // namespace
 
 Result<ClusterAccess> parse_kubeconfig(const std::string& yaml, const std::string& directory,
@@ -277,19 +255,8 @@ Result<ClusterAccess> parse_kubeconfig(const std::string& yaml, const std::strin
   const auto documents = yaml::parse(yaml, "");
   if (!documents) return at_position(documents.error());
   if (documents->empty() || documents->front().kind != yaml::Kind::Map)
-    return invalid("this is not a kubeconfig: it has no keys at the top");
+    return invalid("this is not a kubeconfig: expected a map with clusters, contexts and users");
   return KubeconfigReader(directory).read(documents->front(), context);
-}
-
-Result<ClusterAccess> load_kubeconfig(const std::string& path, const std::string& context) {
-  const auto file = path.empty() ? default_path() : path;
-  const auto text = read_file(file);
-  if (!text) return text.error();
-  auto access = parse_kubeconfig(*text, fs::path(file).parent_path().string(), context);
-  if (access) return access;
-  auto error = access.error();
-  error.operation = fmt::format("{} {}", kOperation, file);
-  return error;
 }
 
 }  // namespace kindlb::kube

@@ -132,7 +132,7 @@ class DocumentReader {
     if (kind == "EndpointSlice" && version == kDiscovery) return read_slice(node);
     if (kind == "Node" && version == kCore) return read_node(node);
     if (version.empty()) return at(node, kind + ": 'apiVersion' is missing");
-    note(node, version + " " + kind + " " + text_at(node, "metadata.name") + " is not looked at");
+    note(node, version + " " + kind + " " + text_at(node, "metadata.name") + " is ignored");
     return {};
   }
 
@@ -157,9 +157,10 @@ class DocumentReader {
     auto slice = kube::read_slice(json, into_.cluster_, problem);
     if (problem.text) return error_in(node, problem);
     if (!slice) {
-      note(node, "EndpointSlice " + text_at(node, "metadata.name") +
-                     " is not looked at: it has no label kubernetes.io/service-name, or no "
-                     "addresses of type IPv4 or IPv6");
+      note(node,
+           "EndpointSlice " + text_at(node, "metadata.name") +
+               " is ignored: it has no label kubernetes.io/service-name, or its addressType is "
+               "neither IPv4 nor IPv6");
       return {};
     }
     if (auto once = remember(node, "EndpointSlice", slice->service.ns, slice->name); !once.ok())

@@ -68,7 +68,8 @@ class HttpObjects final : public Objects {
   static Result<Json> document(Result<std::string> body, const std::string& operation) {
     if (!body) return body.error();
     auto json = parse_json(*body);
-    if (!json.is_object()) return Error{ErrorKind::Protocol, operation, "the answer is no object"};
+    if (!json.is_object())
+      return Error{ErrorKind::Protocol, operation, "the answer is not a JSON object"};
     return json;
   }
 

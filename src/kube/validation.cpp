@@ -27,8 +27,8 @@ std::optional<ValidationError> validate_name(const char* path, const std::string
   if (is_label(name, kLongestLabel)) return std::nullopt;
   return ValidationError{
       path,
-      "no such name is allowed: use a-z, 0-9 and '-' between them, 63 characters at "
-      "most"};
+      "not a valid name: use a-z, 0-9 and '-', with a letter or digit at both ends, 63 characters "
+      "at most"};
 }
 
 /// A port number (0 stands for "same as port") or an IANA service name (RFC 6335 §5.1), which has
@@ -46,13 +46,14 @@ std::optional<ValidationError> validate_port(const std::vector<core::ServicePort
                                              std::size_t i) {
   const auto path = "spec.ports[" + std::to_string(i) + "]";
   const auto& port = ports[i];
-  if (port.port == 0) return ValidationError{path + ".port", "missing, or not from 1 to 65535"};
+  if (port.port == 0)
+    return ValidationError{path + ".port", "missing, or not a port from 1 to 65535"};
   if (ports.size() > 1 && port.name.empty())
     return ValidationError{path + ".name", "missing; a Service with several ports must name each"};
   if (!is_target(port.target_port))
     return ValidationError{
         path + ".targetPort",
-        "neither a port from 1 to 65535 nor the name of one (a-z, 0-9 and '-', with a "
+        "neither a port from 1 to 65535 nor a port name (a-z, 0-9 and '-', with at least one "
         "letter, 15 characters at most)"};
   for (std::size_t j = 0; j < i; ++j) {
     if (ports[j].port == port.port && ports[j].protocol == port.protocol)

@@ -154,7 +154,7 @@ TEST_CASE("other kinds are passed over with a note") {
   folder.write("f.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\n" + kWeb);
   const auto outcome = kindlb_in(folder, "plan -f f.yaml");
   CHECK(outcome.code == 0);
-  CHECK(outcome.err == "kindlb: f.yaml:1:1: v1 ConfigMap c is not looked at\n");
+  CHECK(outcome.err == "kindlb: f.yaml:1:1: v1 ConfigMap c is ignored\n");
   folder.write("empty.yaml", "");
   const auto empty = kindlb_in(folder, "plan -f empty.yaml -o json");
   CHECK(empty.code == 0);

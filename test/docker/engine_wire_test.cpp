@@ -121,7 +121,7 @@ TEST_CASE("an engine that cannot be used is one clear line") {
   };
   for (const auto& [name, status, body, kind, says] :
        {Case{"too old", 200, version_answer("1.39", "1.12"), ErrorKind::Invalid, "1.40 or newer"},
-        Case{"too new", 200, version_answer("1.90", "1.80"), ErrorKind::Invalid, "update kindlb"},
+        Case{"too new", 200, version_answer("1.90", "1.80"), ErrorKind::Invalid, "upgrade kindlb"},
         Case{"something else", 200, "<html>", ErrorKind::Protocol, "not a Docker engine"},
         Case{"a proxy's refusal", 502, "{}", ErrorKind::Protocol, "HTTP status 502"}}) {
     SUBCASE(name) {
@@ -137,7 +137,7 @@ TEST_CASE("an engine that cannot be used is one clear line") {
   CHECK(missing.error().kind == ErrorKind::Unavailable);
   CHECK(missing.error().detail ==
         "unix:///nonexistent/docker.sock: No such file or directory; is Docker running? Start it, "
-        "or set DOCKER_HOST to where it listens");
+        "or set DOCKER_HOST to its address");
 }
 
 TEST_CASE("errors keep the engine's message and get a kind") {
@@ -153,8 +153,7 @@ TEST_CASE("errors keep the engine's message and get a kind") {
         Case{409, R"({"message":"name in use"})", ErrorKind::Conflict, "name in use"},
         Case{500, "plain words\n", ErrorKind::Unavailable, "plain words"},
         Case{400, "", ErrorKind::Invalid, "HTTP status 400"},
-        Case{200, "not json", ErrorKind::Protocol,
-             "the engine's answer is not what its API describes"}}) {
+        Case{200, "not json", ErrorKind::Protocol, "the engine's answer does not match its API"}}) {
     CAPTURE(status);
     ScriptedEngine engine(answering(status, body));
     const auto result = engine->inspect_container("x");

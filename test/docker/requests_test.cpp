@@ -92,7 +92,7 @@ TEST_CASE("the highest version both sides speak") {
        {Case{"20.10", {1, 12}, {1, 41}, "1.41"}, Case{"19.03", {1, 12}, {1, 40}, "1.40"},
         Case{"27", {1, 24}, {1, 47}, "1.47"}, Case{"29", {1, 44}, {1, 52}, "1.47"},
         Case{"podman", {1, 24}, {1, 41}, "1.41"}, Case{"18.09", {1, 12}, {1, 39}, "1.40 or newer"},
-        Case{"far future", {1, 60}, {1, 70}, "update kindlb"}}) {
+        Case{"far future", {1, 60}, {1, 70}, "upgrade kindlb"}}) {
     SUBCASE(name) {
       const auto version =
           negotiate({.version = name, .os = "linux", .newest = newest, .oldest = oldest});

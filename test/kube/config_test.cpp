@@ -159,7 +159,7 @@ TEST_CASE("what cannot be used is refused in one line with a way out") {
       {"a scalar", "hello", "not a kubeconfig"},
       {"bad YAML", "contexts:\n- name: [a\nclusters: }\n", "line 3, column"},
       {"wrong shape", "current-context: [a]\n", "line 1, column 18"},
-      {"list of scalars", "current-context: a\ncontexts: [a, b]\n", "shape"},
+      {"list of scalars", "current-context: a\ncontexts: [a, b]\n", "expected a map, not text"},
       {"not a boolean", config(kServer + "    insecure-skip-tls-verify: perhaps\n", kToken),
        "line 11"},
   };

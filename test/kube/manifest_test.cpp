@@ -189,7 +189,7 @@ TEST_CASE("documents, lists, files and other kinds") {
   REQUIRE(found.slices.size() == 1);
   CHECK(found.slices[0].service == core::ServiceKey{"plan", "default", "c"});
   REQUIRE(found.notes.size() == 3);
-  CHECK(found.notes[0] == "f0.yaml:10:3: v1 ConfigMap settings is not looked at");
+  CHECK(found.notes[0] == "f0.yaml:10:3: v1 ConfigMap settings is ignored");
   CHECK(found.notes[1].starts_with("f2.yaml:1:1: serving.knative.dev/v1 Service k"));
   CHECK(found.notes[2].starts_with("f4.yaml:8:1: EndpointSlice c-2"));
 }
@@ -215,7 +215,7 @@ TEST_CASE("errors name the position") {
       {"a port too high", spec("spec:\n  ports:\n  - port: 65536\n"),
        "f0.yaml:6:11: spec.ports[0].port: not a port number"},
       {"no port", spec("spec:\n  ports:\n  - name: x\n"),
-       "f0.yaml:6:5: spec.ports[0].port: missing, or not from 1 to 65535"},
+       "f0.yaml:6:5: spec.ports[0].port: missing, or not a port from 1 to 65535"},
       {"no ports", spec("spec:\n  type: LoadBalancer\n"), "f0.yaml:5:3: spec.ports: missing"},
       {"nameless ports", spec("spec:\n  ports: [{port: 1, name: a}, {port: 2}]\n"),
        "f0.yaml:5:31: spec.ports[1].name: missing"},
@@ -236,13 +236,13 @@ TEST_CASE("errors name the position") {
       {"a target port that is no name", spec("spec: {ports: [{port: 1, targetPort: HTTP_}]}\n"),
        "f0.yaml:4:38: spec.ports[0].targetPort: neither"},
       {"a name with capitals", kHead + "metadata: {name: Web}\n",
-       "f0.yaml:3:18: metadata.name: no such name is allowed: use a-z, 0-9"},
+       "f0.yaml:3:18: metadata.name: not a valid name: use a-z, 0-9"},
       {"a name in two lines", kHead + "metadata: {name: \"a\\nb\"}\n",
-       "f0.yaml:3:18: metadata.name: no such name"},
+       "f0.yaml:3:18: metadata.name: not a valid name"},
       {"a name too long", kHead + "metadata: {name: " + std::string(64, 'a') + "}\n",
-       "f0.yaml:3:18: metadata.name: no such name"},
+       "f0.yaml:3:18: metadata.name: not a valid name"},
       {"a namespace with a slash", kHead + "metadata: {name: w, namespace: a/b}\n",
-       "f0.yaml:3:32: metadata.namespace: no such name"},
+       "f0.yaml:3:32: metadata.namespace: not a valid name"},
       {"not a flag", spec("spec: {allocateLoadBalancerNodePorts: 'false'}\n"),
        "f0.yaml:4:39: spec.allocateLoadBalancerNodePorts: not a boolean"},
       {"a boolean in annotations",
@@ -269,7 +269,7 @@ TEST_CASE("no value breaks the line of its error") {
             .starts_with("f0.yaml:4:14: spec.type: 'Load?Bal?[1m' is not known"));
   const auto notes = load({"apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\nb\"}\n"}).notes;
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0] == "f0.yaml:1:1: v1 Pod a?b is not looked at");
+  CHECK(notes[0] == "f0.yaml:1:1: v1 Pod a?b is ignored");
 }
 
 TEST_CASE("what an API server lets in is not refused") {

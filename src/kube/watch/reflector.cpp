@@ -59,7 +59,7 @@ void Reflector::run(const std::stop_token& stop) {
     // A version that expires once in a while is normal (etcd compacts every five minutes) and is
     // answered by a list without a pause. Whatever makes the policy pause is worth reporting.
     report(attempt.error.value_or(Error{ErrorKind::Unavailable, std::string("watch ") + name(),
-                                        "the server ends every watch at once"}));
+                                        "the server closes every watch immediately"}));
     pause(next.pause, stop);
   }
 }
@@ -120,7 +120,8 @@ Result<void> Reflector::follow(const WatchLimits& limits, bool& received,
   // Our own reason for ending the stream comes first: the client reports a stream that its sink
   // ended as a success.
   if (!read) return read;
-  if (splitter.overflowed()) return Error{ErrorKind::TooLarge, "watch", "an event above 16 MiB"};
+  if (splitter.overflowed())
+    return Error{ErrorKind::TooLarge, "watch", "an event is larger than 16 MiB"};
   if (!response) return response.error();
   if (response->status != 200) return error_of(*response, "watch");
   return {};
