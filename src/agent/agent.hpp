@@ -76,7 +76,7 @@ class Agent {
 
   /// A diversion that ends, and what is behind it: answers still come from there.
   struct Leaving {
-    core::Gate gate;
+    core::UdpRule gate;
     XdsContent behind;
   };
 
@@ -135,11 +135,11 @@ class Agent {
   proxy::Unit turned_over(proxy::Unit unit) const;
   nftables::Rules packet_rules() const;
   void guard_stored();
-  bool is_leaving(const core::Gate& gate) const;
+  bool is_leaving(const core::UdpRule& gate) const;
   void keep_diverted(const Job& next);
   void end_diversions(const proxy::Unit& former, const proxy::Unit& next);
   void leave();
-  void close(core::Gate gate);
+  void close(core::UdpRule gate);
   void close(const proxy::Unit& refused);
   void make_way(const proxy::Unit& unit);
   void forget_closed();
@@ -168,7 +168,7 @@ class Agent {
   /// Refused or taken away, but Envoy may still have listeners there: guarded until it says. What
   /// was behind diversions stays shut: Envoy keeps a closed socket for the next listener at that
   /// port, with all that has come in.
-  std::vector<core::Gate> closing_;
+  std::vector<core::UdpRule> closing_;
   Loop::TimerId leave_ = 0;
   std::uint64_t last_job_ = 0;
   std::size_t unchecked_ = 0;  ///< stored units whose addresses are still being looked for

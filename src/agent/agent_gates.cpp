@@ -13,10 +13,10 @@ namespace {
 constexpr std::chrono::seconds kLastAnswers{2};
 constexpr std::chrono::milliseconds kTryAgain{100};
 
-std::vector<core::Gate> ended(const proxy::Unit& former, const proxy::Unit& next) {
-  std::vector<core::Gate> out;
-  for (const auto& gate : former.gates) {
-    const bool goes_on = std::ranges::any_of(next.gates, [&](const core::Gate& other) {
+std::vector<core::UdpRule> ended(const proxy::Unit& former, const proxy::Unit& next) {
+  std::vector<core::UdpRule> out;
+  for (const auto& gate : former.udp_rules) {
+    const bool goes_on = std::ranges::any_of(next.udp_rules, [&](const core::UdpRule& other) {
       return other.at == gate.at && other.divert == gate.divert;
     });
     if (gate.divert != 0 && !goes_on) out.push_back(gate);
@@ -24,12 +24,12 @@ std::vector<core::Gate> ended(const proxy::Unit& former, const proxy::Unit& next
   return out;
 }
 
-bool is_same(const core::Gate& gate, const core::Gate& other) {
+bool is_same(const core::UdpRule& gate, const core::UdpRule& other) {
   return gate.at == other.at && gate.divert == other.divert;
 }
 
 /// The listener, its cluster and endpoints.
-XdsContent behind(const core::Gate& gate, const proxy::Unit& unit) {
+XdsContent behind(const core::UdpRule& gate, const proxy::Unit& unit) {
   XdsContent out;
   for (const auto& listener : unit.listeners)
     if (listener.name == gate.listener) out.listeners[listener.name] = listener.body;
@@ -44,20 +44,20 @@ XdsContent behind(const core::Gate& gate, const proxy::Unit& unit) {
 /// Rules in the making.
 class Guards {
  public:
-  void use(const core::Gate& gate) { gates_[gate.at] = gate; }
+  void use(const core::UdpRule& gate) { gates_[gate.at] = gate; }
   /// Who is admitted changes at once; where it goes does not.
-  void admit_by(const core::Gate& gate) {
+  void admit_by(const core::UdpRule& gate) {
     auto& rule = gates_[gate.at];
     rule.at = gate.at;
     rule.restricted = gate.restricted;
     rule.allowed = gate.allowed;
   }
-  void keep_shut(const core::Gate& gate) {
+  void keep_shut(const core::UdpRule& gate) {
     if (!gates_.contains(gate.at)) admit_by(gate);
     idle_.push_back(gate);
   }
-  void idle(const core::Gate& gate) { idle_.push_back(gate); }
-  void stop_diverting(const core::Gate& gate) {
+  void idle(const core::UdpRule& gate) { idle_.push_back(gate); }
+  void stop_diverting(const core::UdpRule& gate) {
     gates_[gate.at].divert = 0;
     idle_.push_back(gate);
   }
@@ -65,10 +65,10 @@ class Guards {
   nftables::Rules rules() const {
     nftables::Rules out;
     for (const auto& [at, gate] : gates_)
-      if (gate.restricted || gate.divert != 0) out.gates.push_back(gate);
+      if (gate.restricted || gate.divert != 0) out.udp_rules.push_back(gate);
     for (const auto& gate : idle_) {
-      const auto same = [&](const core::Gate& other) { return is_same(gate, other); };
-      if (gate.divert != 0 && std::ranges::none_of(out.gates, same) &&
+      const auto same = [&](const core::UdpRule& other) { return is_same(gate, other); };
+      if (gate.divert != 0 && std::ranges::none_of(out.udp_rules, same) &&
           std::ranges::none_of(out.idle, same))
         out.idle.push_back(gate);
     }
@@ -76,8 +76,8 @@ class Guards {
   }
 
  private:
-  std::map<core::Target, core::Gate> gates_;
-  std::vector<core::Gate> idle_;
+  std::map<core::Target, core::UdpRule> gates_;
+  std::vector<core::UdpRule> idle_;
 };
 
 }  // namespace
@@ -88,14 +88,14 @@ nftables::Rules Agent::packet_rules() const {
   Guards guards;
   for (const auto& [name, held] : held_)
     if (!held.withheld)
-      for (const auto& gate : held.unit.gates) guards.use(gate);
+      for (const auto& gate : held.unit.udp_rules) guards.use(gate);
   for (const auto& gate : closing_) guards.keep_shut(gate);
   for (const auto& leaving : leaving_) guards.idle(leaving.gate);
   for (const auto& [key, job] : jobs_) {
     if (job.stage == Job::Stage::Checking || job.stage == Job::Stage::Probing) continue;
-    for (const auto& gate : job.unit.gates) guards.admit_by(gate);
+    for (const auto& gate : job.unit.udp_rules) guards.admit_by(gate);
     if (job.stage != Job::Stage::Applying || job.is_release) continue;
-    for (const auto& gate : job.unit.gates) guards.idle(gate);
+    for (const auto& gate : job.unit.udp_rules) guards.idle(gate);
     const auto held = held_.find(job.unit.unit);
     if (held == held_.end() || held->second.withheld) continue;
     // Another listener takes the port.
@@ -110,7 +110,7 @@ void Agent::guard_stored() {
   const auto set = filter_.set(packet_rules());
   if (set) return;
   for (auto& [name, held] : held_) {
-    if (held.withheld || held.unit.gates.empty()) continue;
+    if (held.withheld || held.unit.udp_rules.empty()) continue;
     held.withheld = true;
     log("not serving " + held.unit.owner + ": " + set.error().text());
   }
@@ -118,11 +118,12 @@ void Agent::guard_stored() {
 
 /// A unit as Envoy is to be told, from what kindlb said, and back.
 proxy::Unit Agent::turned_over(proxy::Unit unit) const {
-  if (filter_.works() && !unit.gates.empty()) std::swap(unit.listeners, unit.gated_listeners);
+  if (filter_.works() && !unit.udp_rules.empty())
+    std::swap(unit.listeners, unit.listeners_behind_rules);
   return unit;
 }
 
-bool Agent::is_leaving(const core::Gate& gate) const {
+bool Agent::is_leaving(const core::UdpRule& gate) const {
   return std::ranges::any_of(leaving_,
                              [&](const Leaving& entry) { return is_same(entry.gate, gate); });
 }
@@ -159,8 +160,8 @@ void Agent::leave() {
   restore();
 }
 
-void Agent::close(core::Gate gate) {
-  std::erase_if(closing_, [&](const core::Gate& other) { return is_same(gate, other); });
+void Agent::close(core::UdpRule gate) {
+  std::erase_if(closing_, [&](const core::UdpRule& other) { return is_same(gate, other); });
   closing_.push_back(std::move(gate));
 }
 
@@ -170,7 +171,7 @@ void Agent::make_way(const proxy::Unit& unit) {
   if (leaving_.empty() && closing_.empty()) return;
   for (const auto& listener : unit.listeners) {
     const auto place = udp_place_of(listener.body);
-    const auto in_the_way = [&](const core::Gate& gate) {
+    const auto in_the_way = [&](const core::UdpRule& gate) {
       return place == core::Target{gate.at.address, gate.divert} && gate.listener != listener.name;
     };
     std::erase_if(leaving_, [&](const Leaving& entry) { return in_the_way(entry.gate); });
@@ -181,7 +182,7 @@ void Agent::make_way(const proxy::Unit& unit) {
 /// Envoy has nothing but what it was told last.
 void Agent::forget_closed() {
   if (closing_.empty()) return;
-  std::erase_if(closing_, [](const core::Gate& gate) { return gate.divert == 0; });
+  std::erase_if(closing_, [](const core::UdpRule& gate) { return gate.divert == 0; });
   for (auto& gate : closing_) gate.restricted = false;
   if (const auto set = filter_.set(packet_rules()); !set) log(set.error().text());
 }
@@ -196,7 +197,7 @@ void Agent::forget_closed(const proxy::Unit& released) {
 
 /// What was refused. Its port may be another's who goes on.
 void Agent::close(const proxy::Unit& refused) {
-  for (const auto& gate : refused.gates) close(gate);
+  for (const auto& gate : refused.udp_rules) close(gate);
   const auto held = held_.find(refused.unit);
   if (held != held_.end()) make_way(held->second.unit);
 }

@@ -178,11 +178,11 @@ class Renderer {
       if (is_sticky_udp(config_, listener)) guarded.backend += kSticky;
       add(out_.listeners, guarded);
       if (listener.protocol == Protocol::Udp)
-        add_gated(listener);
+        add_udp(listener);
       else
-        add(out_.gated_listeners, listener);
+        add(out_.listeners_behind_rules, listener);
     }
-    if (out_.gates.empty()) out_.gated_listeners.clear();
+    if (out_.udp_rules.empty()) out_.listeners_behind_rules.clear();
     for (const auto& backend : by_name(config_.backends)) add_backend(backend);
     return std::move(out_);
   }
@@ -192,30 +192,30 @@ class Renderer {
     to.push_back({listener.name, compact(listener_of(listener))});
   }
 
-  void add_gated(Listener listener) {
-    core::Gate gate;
-    gate.at = {listener.address, listener.port};
-    gate.restricted = listener.restricted;
+  void add_udp(Listener listener) {
+    core::UdpRule rule;
+    rule.at = {listener.address, listener.port};
+    rule.restricted = listener.restricted;
     const auto prefixes = prefixes_of(listener);
-    gate.allowed.assign(prefixes.begin(), prefixes.end());
+    rule.allowed.assign(prefixes.begin(), prefixes.end());
     listener.restricted = false;
-    if (is_sticky_udp(config_, listener)) divert(listener, gate);
-    add(out_.gated_listeners, listener);
-    if (gate.restricted || gate.divert != 0) out_.gates.push_back(std::move(gate));
+    if (is_sticky_udp(config_, listener)) divert(listener, rule);
+    add(out_.listeners_behind_rules, listener);
+    if (rule.restricted || rule.divert != 0) out_.udp_rules.push_back(std::move(rule));
   }
 
   /// With no port to spare, Envoy switches, and forgets.
-  void divert(Listener& listener, core::Gate& gate) {
-    gate.divert = twin_port(config_, listener);
-    if (gate.divert == 0) {
+  void divert(Listener& listener, core::UdpRule& rule) {
+    rule.divert = twin_port(config_, listener);
+    if (rule.divert == 0) {
       listener.backend += kSticky;
       return;
     }
     auto twin = listener;
-    twin.port = gate.divert;
-    gate.listener = twin.name += kSticky;
-    gate.cluster = twin.backend += kSticky;
-    add(out_.gated_listeners, twin);
+    twin.port = rule.divert;
+    rule.listener = twin.name += kSticky;
+    rule.cluster = twin.backend += kSticky;
+    add(out_.listeners_behind_rules, twin);
   }
 
   void add_backend(Backend backend) {

@@ -70,7 +70,7 @@ struct Shape<core::Probe> {
   }
 };
 template <>
-struct Shape<core::Gate> {
+struct Shape<core::UdpRule> {
   template <typename Walker, typename T>
   static void list(Walker& walk, T& of) {
     walk.need("at", of.at);
@@ -93,8 +93,8 @@ struct Shape<Unit> {
     walk.may("listeners", of.listeners);
     walk.may("clusters", of.clusters);
     walk.may("assignments", of.assignments);
-    walk.may("gates", of.gates);
-    walk.may("gated_listeners", of.gated_listeners);
+    walk.may("gates", of.udp_rules);
+    walk.may("gated_listeners", of.listeners_behind_rules);
   }
 };
 template <>

@@ -96,10 +96,11 @@ class UdpUnit {
     unit.revision = "r" + std::to_string(id_);
     unit.addresses = {address_};
     for (auto& r : rendered.listeners) unit.listeners.push_back({r.name, r.body});
-    for (auto& r : rendered.gated_listeners) unit.gated_listeners.push_back({r.name, r.body});
+    for (auto& r : rendered.listeners_behind_rules)
+      unit.listeners_behind_rules.push_back({r.name, r.body});
     for (auto& r : rendered.clusters) unit.clusters.push_back({r.name, r.body});
     for (auto& r : rendered.endpoints) unit.assignments.push_back({r.cluster, r.file, r.body});
-    unit.gates = std::move(rendered.gates);
+    unit.udp_rules = std::move(rendered.udp_rules);
     channel.send(message);
   }
 

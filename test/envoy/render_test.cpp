@@ -26,14 +26,14 @@ envoy::Rendered render_case(const std::string& name) {
   return envoy::render(case_named(name).config, golden_paths());
 }
 
-json gates_of(const envoy::Rendered& rendered) {
+json rules_of(const envoy::Rendered& rendered) {
   auto out = json::array();
-  for (const auto& gate : rendered.gates) {
-    json entry = {{"at", gate.at.text()}, {"restricted", gate.restricted}};
-    for (const auto& range : gate.allowed) entry["allowed"].push_back(range.text());
-    if (gate.divert != 0)
+  for (const auto& rule : rendered.udp_rules) {
+    json entry = {{"at", rule.at.text()}, {"restricted", rule.restricted}};
+    for (const auto& range : rule.allowed) entry["allowed"].push_back(range.text());
+    if (rule.divert != 0)
       entry["divert"] = {
-          {"port", gate.divert}, {"listener", gate.listener}, {"cluster", gate.cluster}};
+          {"port", rule.divert}, {"listener", rule.listener}, {"cluster", rule.cluster}};
     out.push_back(entry);
   }
   return out;
@@ -48,9 +48,9 @@ std::string readable(const envoy::Rendered& rendered) {
     out["clusters"].push_back(json::parse(cluster.body));
   for (const auto& endpoints : rendered.endpoints)
     out["files"][endpoints.file] = json::parse(endpoints.body);
-  for (const auto& listener : rendered.gated_listeners)
+  for (const auto& listener : rendered.listeners_behind_rules)
     out["gated_listeners"].push_back(json::parse(listener.body));
-  if (!rendered.gates.empty()) out["gates"] = gates_of(rendered);
+  if (!rendered.udp_rules.empty()) out["gates"] = rules_of(rendered);
   return out.dump(2) + "\n";
 }
 
@@ -150,8 +150,8 @@ TEST_CASE("affinity changes the cluster and nothing else") {
 
 TEST_CASE("where the kernel filters, what UDP may be asked leaves Envoy's sessions alone") {
   const auto plain = render_case("udp_one_port");
-  CHECK(plain.gates.empty());
-  CHECK(plain.gated_listeners.empty());
+  CHECK(plain.udp_rules.empty());
+  CHECK(plain.listeners_behind_rules.empty());
   const auto same = [&](const auto& resource, const auto& resources) {
     return std::ranges::find(resources, resource) != resources.end();
   };
@@ -168,8 +168,8 @@ TEST_CASE("where the kernel filters, what UDP may be asked leaves Envoy's sessio
     config.listeners[0].restricted = true;
   }
   const auto asked = envoy::render(config, golden_paths());
-  CHECK(asked.gates.size() == 1);
-  CHECK(same(plain.listeners[0], asked.gated_listeners));
+  CHECK(asked.udp_rules.size() == 1);
+  CHECK(same(plain.listeners[0], asked.listeners_behind_rules));
   CHECK(same(plain.clusters[0], asked.clusters));
   CHECK(same(plain.endpoints[0], asked.endpoints));
 }
@@ -182,16 +182,16 @@ TEST_CASE("no port to spare for a second listener: Envoy has one, with affinity"
   other.listeners[0].name += "-other";
   config.listeners.push_back(other.listeners[0]);
   const auto rendered = envoy::render(config, golden_paths());
-  CHECK(rendered.gates.empty());
-  CHECK(rendered.gated_listeners.empty());
+  CHECK(rendered.udp_rules.empty());
+  CHECK(rendered.listeners_behind_rules.empty());
   CHECK(rendered.listeners.size() == 2);
   CHECK(rendered.listeners[0].body.find("~sticky") != std::string::npos);
 
   config.listeners[0].restricted = true;
   const auto guarded = envoy::render(config, golden_paths());
-  REQUIRE(guarded.gates.size() == 1);
-  CHECK(guarded.gates[0].divert == 0);
-  CHECK(guarded.gated_listeners == rendered.listeners);
+  REQUIRE(guarded.udp_rules.size() == 1);
+  CHECK(guarded.udp_rules[0].divert == 0);
+  CHECK(guarded.listeners_behind_rules == rendered.listeners);
 }
 
 TEST_CASE("endpoints change their file and nothing else") {

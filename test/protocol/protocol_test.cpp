@@ -25,13 +25,13 @@ Unit a_unit() {
           .listeners = {{"l1", R"({"@type":"x","name":"l1"})"}},
           .clusters = {{"c1", "{}"}},
           .assignments = {{"c1", "eds-c1.json", "{\"a\":\"\\n\"}"}},
-          .gates = {{.at = {*core::IpAddress::parse("fc00::1"), 53},
-                     .restricted = true,
-                     .allowed = {*core::Cidr::parse("fc00::/7")},
-                     .divert = 32821,
-                     .listener = "l1~sticky",
-                     .cluster = "c1~sticky"}},
-          .gated_listeners = {{"l1~sticky", "{}"}}};
+          .udp_rules = {{.at = {*core::IpAddress::parse("fc00::1"), 53},
+                         .restricted = true,
+                         .allowed = {*core::Cidr::parse("fc00::/7")},
+                         .divert = 32821,
+                         .listener = "l1~sticky",
+                         .cluster = "c1~sticky"}},
+          .listeners_behind_rules = {{"l1~sticky", "{}"}}};
 }
 
 UnitState a_state() {

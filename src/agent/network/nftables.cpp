@@ -12,8 +12,8 @@
 namespace kindlb::agent::nftables {
 namespace {
 
-using core::Gate;
 using core::IpFamily;
+using core::UdpRule;
 using netlink::nested;
 using netlink::raw;
 using netlink::Request;
@@ -176,18 +176,18 @@ class Messages {
   std::string bytes_;
 };
 
-std::string to_us(const Gate& gate, std::uint16_t port) {
+std::string to_us(const UdpRule& gate, std::uint16_t port) {
   return is_udp() + equals(target_address(gate.at.address.family()), raw(gate.at.address)) +
          equals(kTargetPort, two_bytes(port));
 }
 
-std::string from_us(const Gate& gate, std::uint16_t port) {
+std::string from_us(const UdpRule& gate, std::uint16_t port) {
   return is_udp() + equals(source_address(gate.at.address.family()), raw(gate.at.address)) +
          equals(kSourcePort, two_bytes(port));
 }
 
 /// IPv4 allows a checksum of zero, for none: mended, it would be a wrong one.
-std::string add_turn(Messages& messages, const Gate& gate, const std::string& chain) {
+std::string add_turn(Messages& messages, const UdpRule& gate, const std::string& chain) {
   messages.add_chain(chain);
   messages.add_rule(chain, equals(kChecksum, two_bytes(0)) +
                                set_port(kTargetPort, gate.divert, false) + verdict(NF_ACCEPT));
@@ -196,7 +196,7 @@ std::string add_turn(Messages& messages, const Gate& gate, const std::string& ch
 }
 
 /// To be admitted first, then to go where it belongs.
-void add_gate(Messages& messages, const Gate& gate, const std::string& chain) {
+void add_gate(Messages& messages, const UdpRule& gate, const std::string& chain) {
   const auto family = gate.at.address.family();
   messages.add_chain(chain);
   const auto pass =
@@ -211,7 +211,7 @@ void add_gate(Messages& messages, const Gate& gate, const std::string& chain) {
 }
 
 /// Its own port is nobody's but the gate's, and does not show in answers.
-void add_divert(Messages& messages, const Gate& gate) {
+void add_divert(Messages& messages, const UdpRule& gate) {
   messages.add_rule(kInput, to_us(gate, gate.divert) + verdict(NF_DROP));
   messages.add_rule(kOutput, from_us(gate, gate.divert) + set_port(kSourcePort, gate.at.port) +
                                  verdict(NF_ACCEPT));
@@ -224,16 +224,18 @@ std::string replace_rules(IpFamily family, const Rules& rules) {
   // A table must be there to be removed.
   messages.add_table();
   messages.remove_table();
-  const auto of_family = [family](const Gate& gate) { return gate.at.address.family() == family; };
+  const auto of_family = [family](const UdpRule& gate) {
+    return gate.at.address.family() == family;
+  };
   const auto any = [&](const auto& gates) { return std::ranges::any_of(gates, of_family); };
-  if (!any(rules.gates) && !any(rules.idle)) return std::move(messages).finish();
+  if (!any(rules.udp_rules) && !any(rules.idle)) return std::move(messages).finish();
   messages.add_table();
   messages.add_hooked_chain(kInput, NF_INET_LOCAL_IN);
   messages.add_hooked_chain(kOutput, NF_INET_LOCAL_OUT);
   for (const auto& gate : rules.idle)
     if (of_family(gate)) add_divert(messages, gate);
   std::size_t count = 0;
-  for (const auto& gate : rules.gates) {
+  for (const auto& gate : rules.udp_rules) {
     if (!of_family(gate)) continue;
     if (gate.divert != 0) add_divert(messages, gate);
     add_gate(messages, gate, "gate" + std::to_string(count++));

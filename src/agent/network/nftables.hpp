@@ -9,10 +9,10 @@
 namespace kindlb::agent::nftables {
 
 struct Rules {
-  std::vector<core::Gate> gates;
+  std::vector<core::UdpRule> udp_rules;
   /// Those whose diverting is not in force while its listener may be open: it is not there yet, or
   /// has answers to give. Nobody reaches it, and what it sends comes from `at`.
-  std::vector<core::Gate> idle;
+  std::vector<core::UdpRule> idle;
 
   bool operator==(const Rules&) const = default;
 };

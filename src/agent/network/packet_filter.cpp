@@ -49,15 +49,16 @@ core::Result<void> send(const std::string& batch) {
 }
 
 bool concerns(const nftables::Rules& rules, IpFamily family) {
-  const auto of_family = [family](const core::Gate& gate) {
+  const auto of_family = [family](const core::UdpRule& gate) {
     return gate.at.address.family() == family;
   };
-  return std::ranges::any_of(rules.gates, of_family) || std::ranges::any_of(rules.idle, of_family);
+  return std::ranges::any_of(rules.udp_rules, of_family) ||
+         std::ranges::any_of(rules.idle, of_family);
 }
 
 /// Tried with every word that rules have, for an address that nothing is sent to.
 bool can_do(IpFamily family) {
-  core::Gate gate;
+  core::UdpRule gate;
   gate.at = {core::IpAddress::from_bytes(family, {}), 1};
   gate.restricted = true;
   gate.allowed = {core::Cidr::host(gate.at.address)};

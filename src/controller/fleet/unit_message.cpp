@@ -21,9 +21,9 @@ proxy::Unit unit_message(const core::ProxyConfig& config, const core::Revision& 
   for (auto& endpoints : rendered.endpoints)
     unit.assignments.push_back(
         {std::move(endpoints.cluster), std::move(endpoints.file), std::move(endpoints.body)});
-  unit.gates = std::move(rendered.gates);
-  for (auto& listener : rendered.gated_listeners)
-    unit.gated_listeners.push_back({std::move(listener.name), std::move(listener.body)});
+  unit.udp_rules = std::move(rendered.udp_rules);
+  for (auto& listener : rendered.listeners_behind_rules)
+    unit.listeners_behind_rules.push_back({std::move(listener.name), std::move(listener.body)});
   return unit;
 }
 

@@ -38,8 +38,8 @@ std::size_t count(const std::string& batch, unsigned message) {
   return out;
 }
 
-core::Gate gate(const std::string& address) {
-  core::Gate out;
+core::UdpRule gate(const std::string& address) {
+  core::UdpRule out;
   out.at = target(address, 53);
   return out;
 }

@@ -39,25 +39,25 @@ std::string ask(const core::IpAddress& to, const char* from) {
   return testing::ask_udp({to, kPort}, "x", 200ms, ip(from));
 }
 
-core::Gate gate(const char* address) {
-  core::Gate out;
+core::UdpRule gate(const char* address) {
+  core::UdpRule out;
   out.at = {ip(address), kPort};
   return out;
 }
 
-core::Gate only(core::Gate from, const std::vector<std::string>& ranges) {
+core::UdpRule only(core::UdpRule from, const std::vector<std::string>& ranges) {
   from.restricted = true;
   for (const auto& range : ranges) from.allowed.push_back(cidr(range));
   return from;
 }
 
-core::Gate diverted(core::Gate from) {
+core::UdpRule diverted(core::UdpRule from) {
   from.divert = kTwin;
   return from;
 }
 
-void set(PacketFilter& filter, const std::vector<core::Gate>& gates,
-         const std::vector<core::Gate>& idle = {}) {
+void set(PacketFilter& filter, const std::vector<core::UdpRule>& gates,
+         const std::vector<core::UdpRule>& idle = {}) {
   const auto done = filter.set({gates, idle});
   INFO((done ? std::string() : done.error().text()));
   REQUIRE(done.ok());

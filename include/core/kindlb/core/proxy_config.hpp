@@ -58,7 +58,7 @@ struct Route {
 
 /// What the kernel does with datagrams to one port before Envoy sees them. Envoy forgets its UDP
 /// sessions when a listener or cluster changes; a rule of the kernel's can change under them.
-struct Gate {
+struct UdpRule {
   Target at;
   bool restricted = false;    ///< as in Listener
   std::vector<Cidr> allowed;  ///< of either family
@@ -67,7 +67,7 @@ struct Gate {
   std::string listener;  ///< the one behind `divert`
   std::string cluster;   ///< and where it sends them
 
-  bool operator==(const Gate&) const = default;
+  bool operator==(const UdpRule&) const = default;
 };
 
 /// Addresses to try until one accepts a connection, before the Service is called serving.

@@ -26,8 +26,8 @@ struct Rendered {
   std::vector<Endpoints> endpoints;
   /// Where the kernel can filter: its rules for UDP ports, and the listeners to go with them in the
   /// place of `listeners`. Empty when no port needs them.
-  std::vector<core::Gate> gates;
-  std::vector<Named> gated_listeners;
+  std::vector<core::UdpRule> udp_rules;
+  std::vector<Named> listeners_behind_rules;
 
   bool operator==(const Rendered&) const = default;
 };

@@ -54,8 +54,8 @@ struct Unit {
   std::vector<Assignment> assignments;
   /// Where the kernel can filter: the rules for datagrams, and the listeners that rely on them in
   /// the place of `listeners`. Empty when no port needs them.
-  std::vector<core::Gate> gates;
-  std::vector<Resource> gated_listeners;
+  std::vector<core::UdpRule> udp_rules;
+  std::vector<Resource> listeners_behind_rules;
 
   bool operator==(const Unit&) const = default;
 };
