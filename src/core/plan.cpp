@@ -1,6 +1,6 @@
 #include "kindlb/core/plan.hpp"
 
-#include "draft.hpp"
+#include "desired_state.hpp"
 
 #include <algorithm>
 

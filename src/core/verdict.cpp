@@ -1,9 +1,9 @@
 #include "kindlb/core/verdict.hpp"
 
-#include "findings.hpp"
 #include "kindlb/base/text.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"
+#include "limitations.hpp"
 
 #include <algorithm>
 #include <string_view>

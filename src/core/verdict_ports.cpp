@@ -1,5 +1,5 @@
-#include "findings.hpp"
 #include "kindlb/base/text.hpp"
+#include "limitations.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // Properties over random histories. A case is one random event in a world of three Services and
 // everything that follows from it until nothing is left to do; kindlb dies now and then in between.
-#include "core/properties/small_world.hpp"
+#include "core/properties/simulation.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>

@@ -2,7 +2,7 @@
 // that every pair of values meets, each lived through plan_service and compared with a reading of
 // the contract that knows nothing of core.
 #include "core/plan/plan_support.hpp"
-#include "core/properties/small_world.hpp"
+#include "core/properties/simulation.hpp"
 
 #include <algorithm>
 #include <array>

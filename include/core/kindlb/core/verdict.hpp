@@ -6,7 +6,7 @@
 #include "kindlb/core/addresses.hpp"
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/service.hpp"
-#include "kindlb/core/wishes.hpp"
+#include "kindlb/core/service_request.hpp"
 
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
 // Source ranges and chosen addresses: the places a Service may write them, and how they are read.
 #include "core/verdict_support.hpp"
-#include "kindlb/core/wishes.hpp"
+#include "kindlb/core/service_request.hpp"
 #include "support/builders.hpp"
 #include "support/printing.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/properties/small_world.hpp"
+#include "core/properties/simulation.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // What the Services of the small world ask for, and what its kindlb can do: all of the contract,
 // from few values, so that they collide.
-#include "core/properties/small_world.hpp"
+#include "core/properties/simulation.hpp"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "draft.hpp"
+#include "desired_state.hpp"
 
 #include <algorithm>
 

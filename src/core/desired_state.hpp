@@ -3,7 +3,7 @@
 // proxy would be told. Built once per plan; the rest of the plan only reads it.
 
 #include "kindlb/core/plan.hpp"
-#include "kindlb/core/wishes.hpp"
+#include "kindlb/core/service_request.hpp"
 
 #include <chrono>
 #include <map>

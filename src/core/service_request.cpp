@@ -1,4 +1,4 @@
-#include "kindlb/core/wishes.hpp"
+#include "kindlb/core/service_request.hpp"
 
 #include "kindlb/base/text.hpp"
 

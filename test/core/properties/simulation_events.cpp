@@ -1,5 +1,5 @@
 // What happens to the small world.
-#include "core/properties/small_world.hpp"
+#include "core/properties/simulation.hpp"
 
 namespace kindlb::test {
 

@@ -1,6 +1,6 @@
 // What must hold in the small world whatever happens. Verdicts are core's own (the truth table has
 // tested them); that they come true is what is checked here.
-#include "core/properties/small_world.hpp"
+#include "core/properties/simulation.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // What a Service asks for by annotation: each one well written, badly written, and unknown.
-#include "kindlb/core/wishes.hpp"
+#include "kindlb/core/service_request.hpp"
 
 #include "support/builders.hpp"
 #include "support/mentions.hpp"
