@@ -28,9 +28,10 @@ std::vector<IpAddress> preferred_addresses(const Draft& draft, IpFamily family) 
 std::optional<IpAddress> address_for(const Draft& draft, IpFamily family,
                                      const AddressSpace& space) {
   const auto preferred = preferred_addresses(draft, family);
-  const auto wish = draft.verdict.addresses.find(family);
-  const auto address = wish != draft.verdict.addresses.end() ? std::optional(wish->second)
-                                                             : choose_address(space, preferred);
+  const auto requested = draft.verdict.addresses.find(family);
+  const auto address = requested != draft.verdict.addresses.end()
+                           ? std::optional(requested->second)
+                           : choose_address(space, preferred);
   if (!address) return std::nullopt;
   const bool kept = std::find(preferred.begin(), preferred.end(), *address) != preferred.end();
   return kept || draft.world.may_allocate ? address : std::nullopt;
@@ -61,7 +62,7 @@ PathQuestion question_for(const Draft& draft, IpFamily family) {
 }
 
 void choose_paths(Draft& draft) {
-  const auto datapath = datapath_for(draft.wishes, draft.policy);
+  const auto datapath = datapath_for(draft.request, draft.policy);
   for (const auto& [family, address] : draft.addresses)
     draft.paths.insert_or_assign(
         family, choose_path(question_for(draft, family), datapath, direct_is_blocked(draft.world)));
@@ -92,7 +93,7 @@ std::optional<ProxyConfig> direct_config(const Draft& draft) {
 /// The way back: while node ports go on serving, the proxy gets the routes to the pods and tries
 /// them. Without TCP there is nothing to try; then the node ports stay.
 void prepare_scouts(Draft& draft) {
-  if (draft.config.direct || datapath_for(draft.wishes, draft.policy) != Datapath::Auto ||
+  if (draft.config.direct || datapath_for(draft.request, draft.policy) != Datapath::Auto ||
       !is_settled(draft))
     return;
   const auto direct = direct_config(draft);
@@ -111,8 +112,8 @@ Draft begin_draft(const ServiceWorld& world, const Policy& policy) {
   Draft draft{.world = world,
               .policy = policy,
               .hash = observed_hash(service, policy),
-              .wishes = wishes_of(service)};
-  draft.verdict = judge(service, draft.wishes, policy, surroundings_of(world));
+              .request = request_of(service)};
+  draft.verdict = judge(service, draft.request, policy, surroundings_of(world));
   return draft;
 }
 

@@ -17,7 +17,7 @@ struct Draft {
   const ServiceWorld& world;
   const Policy& policy;
   std::string hash;
-  Wishes wishes;
+  ServiceRequest request;
   Verdict verdict;
   std::map<IpFamily, Cidr> addresses;
   std::map<IpFamily, Path> paths;

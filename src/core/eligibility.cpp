@@ -15,7 +15,7 @@ bool class_is_ours(const Service& service, const Policy& policy) {
   return std::find(policy.classes.begin(), policy.classes.end(), *wanted) != policy.classes.end();
 }
 
-bool counts_as_wish(std::string_view annotation, const Policy& policy) {
+bool is_relevant_annotation(std::string_view annotation, const Policy& policy) {
   return (annotation.starts_with("kindlb.dev/") && annotation != kObservedAnnotation) ||
          annotation == "service.beta.kubernetes.io/load-balancer-source-ranges" ||
          annotation == policy.capabilities.mixed_protocols_annotation;
@@ -72,7 +72,7 @@ std::string observed_hash(const Service& service, const Policy& policy) {
   add_list(hash, spec.source_ranges);
   add_list(hash, spec.required_features);
   for (const auto& [name, value] : service.annotations)
-    if (counts_as_wish(name, policy)) hash.add(name).add(value);
+    if (is_relevant_annotation(name, policy)) hash.add(name).add(value);
   return hash.text();
 }
 

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kLookAgain{30};
 /// A Warning for each annotation that makes no sense: once per change of the Service.
 std::vector<EventNote> mistakes_of(const Draft& draft) {
   std::vector<EventNote> out;
-  for (const auto& mistake : draft.wishes.mistakes)
+  for (const auto& mistake : draft.request.mistakes)
     out.push_back({EventType::Warning, "InvalidAnnotation", mistake});
   return out;
 }
@@ -39,7 +39,7 @@ Plan refuse(const Draft& draft) {
   plan.remove_proxy = draft.world.proxy.present || draft.world.proxy.coming;
   tell(plan, draft, refusal(draft));
   // Whoever holds the address that is asked for may let go of it.
-  if (!draft.wishes.addresses.by_family.empty()) plan.again = kLookAgain;
+  if (!draft.request.addresses.by_family.empty()) plan.again = kLookAgain;
   return plan;
 }
 
@@ -116,13 +116,13 @@ Plan serve(Draft& draft) {
     plan.prepare.push_back(address);
   }
   plan.may_fall_back =
-      draft.config.direct && datapath_for(draft.wishes, draft.policy) == Datapath::Auto;
+      draft.config.direct && datapath_for(draft.request, draft.policy) == Datapath::Auto;
   plan.detoured = draft.detoured;
   plan.scouting = !draft.scouts.empty() && draft.world.proxy.acknowledged == draft.revision &&
                   draft.world.proxy.sent.empty();
   tell(plan, draft, standing_of(draft));
   const auto left = delay_left(draft);
-  if (!left && !draft.wishes.faults.infrastructure.empty()) {
+  if (!left && !draft.request.faults.infrastructure.empty()) {
     plan.remove_proxy = draft.world.proxy.present || draft.world.proxy.coming;
     return plan;
   }
@@ -164,13 +164,13 @@ Standing standing_once_done(const Draft& draft) {
   Draft done{.world = world,
              .policy = draft.policy,
              .hash = draft.hash,
-             .wishes = draft.wishes,
+             .request = draft.request,
              .verdict = draft.verdict,
              .addresses = draft.addresses,
              .paths = draft.paths,
              .config = draft.config,
              .revision = draft.revision};
-  done.wishes.faults.provisioning_delay = {};
+  done.request.faults.provisioning_delay = {};
   return standing_of(done);
 }
 

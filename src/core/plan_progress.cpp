@@ -37,7 +37,7 @@ bool fulfilled(const Draft& draft) {
 /// The interruption that an annotation asked for is under way.
 bool is_interrupted(const Draft& draft) {
   const auto* before = find_condition(draft.conditions(), kServingCondition);
-  return draft.wishes.faults.interrupt_on_update && is_observed(draft) && before != nullptr &&
+  return draft.request.faults.interrupt_on_update && is_observed(draft) && before != nullptr &&
          before->reason == "Provisioning" && !draft.service().status.ingress.empty();
 }
 
@@ -47,7 +47,7 @@ std::string healing_text(const ProxyView& proxy) {
 }
 
 Standing updating(const Draft& draft) {
-  if (draft.wishes.faults.interrupt_on_update)
+  if (draft.request.faults.interrupt_on_update)
     return {.stage = Stage::Working,
             .message =
                 "The load balancer is interrupted for the update, as the annotation "
@@ -133,7 +133,7 @@ bool endpoints_unknown(const ServiceWorld& world) {
 }
 
 std::optional<std::chrono::milliseconds> delay_left(const Draft& draft) {
-  const auto delay = draft.wishes.faults.provisioning_delay;
+  const auto delay = draft.request.faults.provisioning_delay;
   if (delay.count() == 0) return std::nullopt;
   // The annotation is about work for new wishes, not about a proxy that was lost.
   if (reported_serving(draft.service()) && !serves_former(draft)) return std::nullopt;
@@ -164,7 +164,7 @@ bool is_settled(const Draft& draft) {
 
 Standing standing_of(const Draft& draft) {
   if (delay_left(draft)) return delayed(draft);
-  if (const auto& words = draft.wishes.faults.infrastructure; !words.empty())
+  if (const auto& words = draft.request.faults.infrastructure; !words.empty())
     return {.stage = Stage::GivenUp, .message = words};
   if (const auto problem = path_problem(draft); !problem.empty())
     return {.stage = Stage::GivenUp,

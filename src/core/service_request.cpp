@@ -15,15 +15,15 @@ constexpr const char* kAddressesAnnotation = "kindlb.dev/load-balancer-ips";
 constexpr std::chrono::hours kLongestDelay{1};
 
 /// Reads one annotation. What it returns: why the value makes no sense, or nothing.
-using ReadAnnotation = std::string (*)(const std::string& value, Wishes& out);
+using ReadAnnotation = std::string (*)(const std::string& value, ServiceRequest& out);
 
-std::string read_required(const std::string& value, Wishes& out) {
+std::string read_required(const std::string& value, ServiceRequest& out) {
   // Names nobody has heard of are for the verdict: it refuses them.
   for (auto& name : base::split_list(value)) out.required.insert(std::move(name));
   return {};
 }
 
-std::string read_datapath(const std::string& value, Wishes& out) {
+std::string read_datapath(const std::string& value, ServiceRequest& out) {
   static const std::map<std::string_view, Datapath> kKnown = {
       {"auto", Datapath::Auto}, {"direct", Datapath::Direct}, {"nodeport", Datapath::NodePort}};
   const auto found = kKnown.find(base::trimmed(value));
@@ -32,7 +32,7 @@ std::string read_datapath(const std::string& value, Wishes& out) {
   return {};
 }
 
-std::string read_proxy_protocol(const std::string& value, Wishes& out) {
+std::string read_proxy_protocol(const std::string& value, ServiceRequest& out) {
   static const std::map<std::string_view, ProxyProtocol> kKnown = {
       {"none", ProxyProtocol::None}, {"v1", ProxyProtocol::V1}, {"v2", ProxyProtocol::V2}};
   const auto found = kKnown.find(base::trimmed(value));
@@ -41,21 +41,21 @@ std::string read_proxy_protocol(const std::string& value, Wishes& out) {
   return {};
 }
 
-std::string read_delay(const std::string& value, Wishes& out) {
+std::string read_delay(const std::string& value, ServiceRequest& out) {
   const auto delay = parse_delay(base::trimmed(value));
   if (!delay) return "use a duration such as 20s or 1m30s, at most 1h";
   out.faults.provisioning_delay = *delay;
   return {};
 }
 
-std::string read_infrastructure(const std::string& value, Wishes& out) {
+std::string read_infrastructure(const std::string& value, ServiceRequest& out) {
   if (base::trimmed(value).empty())
     return "give the words to fail with, such as \"quota exceeded\"";
   out.faults.infrastructure = std::string(base::trimmed(value));
   return {};
 }
 
-std::string read_unsupported(const std::string& value, Wishes& out) {
+std::string read_unsupported(const std::string& value, ServiceRequest& out) {
   std::set<std::string> named;
   for (auto& name : base::split_list(value)) named.insert(std::move(name));
   const bool good = !named.empty() && std::all_of(named.begin(), named.end(), is_known_feature);
@@ -69,7 +69,7 @@ std::string read_unsupported(const std::string& value, Wishes& out) {
   return {};
 }
 
-std::string read_interrupt(const std::string& value, Wishes& out) {
+std::string read_interrupt(const std::string& value, ServiceRequest& out) {
   const auto word = base::trimmed(value);
   if (word != "true" && word != "false") return "use \"true\" or \"false\"";
   out.faults.interrupt_on_update = word == "true";
@@ -77,7 +77,7 @@ std::string read_interrupt(const std::string& value, Wishes& out) {
 }
 
 /// Read apart, together with spec.loadBalancerIP.
-std::string read_nothing(const std::string&, Wishes&) {
+std::string read_nothing(const std::string&, ServiceRequest&) {
   return {};
 }
 
@@ -95,7 +95,7 @@ const std::map<std::string_view, ReadAnnotation>& known_annotations() {
   return kKnown;
 }
 
-void read_annotations(const Service& service, Wishes& out) {
+void read_annotations(const Service& service, ServiceRequest& out) {
   for (const auto& [name, value] : service.annotations) {
     if (!std::string_view(name).starts_with(kPrefix)) continue;
     const auto known = known_annotations().find(name);
@@ -151,8 +151,8 @@ ChosenAddresses read_addresses(const Service& service) {
       found != service.annotations.end())
     for (const auto& item : base::split_list(found->second))
       choose(out, std::string("annotation ") + kAddressesAnnotation, item);
-  if (const auto wish = base::trimmed(service.spec.load_balancer_ip); !wish.empty())
-    choose(out, "spec.loadBalancerIP", std::string(wish));
+  if (const auto requested = base::trimmed(service.spec.load_balancer_ip); !requested.empty())
+    choose(out, "spec.loadBalancerIP", std::string(requested));
   return out;
 }
 
@@ -177,8 +177,8 @@ std::vector<Cidr> SourceRanges::of(IpFamily family) const {
   return out;
 }
 
-Wishes wishes_of(const Service& service) {
-  Wishes out;
+ServiceRequest request_of(const Service& service) {
+  ServiceRequest out;
   out.required.insert(service.spec.required_features.begin(), service.spec.required_features.end());
   read_annotations(service, out);
   out.ranges = read_ranges(service);
@@ -203,9 +203,9 @@ std::optional<std::chrono::milliseconds> parse_delay(std::string_view text) {
   return out > kLongestDelay ? std::nullopt : std::optional(out);
 }
 
-Datapath datapath_for(const Wishes& wishes, const Policy& policy) {
+Datapath datapath_for(const ServiceRequest& request, const Policy& policy) {
   if (!policy.capabilities.direct_path) return Datapath::NodePort;
-  return wishes.datapath.value_or(policy.datapath);
+  return request.datapath.value_or(policy.datapath);
 }
 
 }  // namespace kindlb::core

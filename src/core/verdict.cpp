@@ -15,17 +15,17 @@ namespace {
 /// One Service before its judge, with what it may rely on.
 struct Case {
   const Service& service;
-  const Wishes& wishes;
+  const ServiceRequest& request;
   const Policy& policy;
   const Surroundings& place;
   Capabilities can;
 };
 
 /// What the Service itself asks us to act as if we could not (kindlb.dev/fault-unsupported).
-Capabilities capabilities_for(const Wishes& wishes, const Policy& policy) {
+Capabilities capabilities_for(const ServiceRequest& request, const Policy& policy) {
   auto out = policy.capabilities;
   const auto missing = [&](const char* feature) {
-    return wishes.faults.unsupported.contains(feature);
+    return request.faults.unsupported.contains(feature);
   };
   if (missing("IPFamilies")) out.dual_stack = false;
   if (missing("Ports")) out.several_ports = false;
@@ -38,7 +38,7 @@ Capabilities capabilities_for(const Wishes& wishes, const Policy& policy) {
 
 /// The way out of not being able to: who or what says that we cannot?
 std::string able_way_out(const Case& about, const char* feature) {
-  return about.wishes.faults.unsupported.contains(feature)
+  return about.request.faults.unsupported.contains(feature)
              ? "remove the annotation kindlb.dev/fault-unsupported"
              : "run kindlb with another --profile";
 }
@@ -79,19 +79,19 @@ void judge_families(const Case& about, Verdict& verdict, Findings& findings) {
 
 /// Whether or not some are there from before: KEP-4631 wants the refusal for the wish itself.
 void judge_node_ports(const Case& about, Verdict& verdict, Findings& findings) {
-  if (about.wishes.datapath == Datapath::Direct && !about.can.direct_path)
+  if (about.request.datapath == Datapath::Direct && !about.can.direct_path)
     verdict.notes.emplace_back(
         "Annotation kindlb.dev/datapath asks for the direct way, which this profile does not have; "
         "node ports are used.");
   if (about.service.spec.allocate_node_ports ||
-      datapath_for(about.wishes, about.policy) != Datapath::NodePort)
+      datapath_for(about.request, about.policy) != Datapath::NodePort)
     return;
   const char* why =
       "this kindlb goes through node ports (--datapath nodeport); remove the field or "
       "run with --datapath auto";
   if (!about.can.direct_path)
     why = "only node ports are supported by this profile; remove the field or use another profile";
-  else if (about.wishes.datapath == Datapath::NodePort)
+  else if (about.request.datapath == Datapath::NodePort)
     why = "the annotation kindlb.dev/datapath asks for node ports; remove one of the two";
   findings.fatal.push_back(
       {.feature = "NodePorts",
@@ -117,7 +117,7 @@ void judge_affinity(const Case& about, Verdict& verdict, Findings& findings) {
 
 /// Fail closed: what cannot be read, and a family without any range, admit nobody.
 void judge_ranges(const Case& about, Verdict& verdict, Findings& findings) {
-  const auto& ranges = about.wishes.ranges;
+  const auto& ranges = about.request.ranges;
   if (!ranges.given()) return;
   if (!about.can.source_ranges) {
     findings.degradable.push_back(
@@ -165,7 +165,7 @@ std::string why_not(const Case& about, const Verdict& verdict, const IpAddress& 
 }
 
 void judge_addresses(const Case& about, Verdict& verdict, Findings& findings) {
-  const auto& chosen = about.wishes.addresses;
+  const auto& chosen = about.request.addresses;
   auto problems = chosen.problems;
   for (const auto& [family, address] : chosen.by_family) {
     if (const auto why = why_not(about, verdict, address); why.empty())
@@ -201,7 +201,7 @@ void judge_traffic_policy(const Case& about, Findings& findings) {
 }
 
 void judge_proxy_protocol(const Case& about, Verdict& verdict) {
-  verdict.proxy_protocol = about.wishes.proxy_protocol;
+  verdict.proxy_protocol = about.request.proxy_protocol;
   if (verdict.proxy_protocol == ProxyProtocol::None) return;
   if (std::any_of(verdict.ports.begin(), verdict.ports.end(),
                   [](const ServicePort& port) { return port.protocol != Protocol::Tcp; }))
@@ -265,9 +265,9 @@ void sum_up(const Findings& findings, Verdict& verdict) {
 
 }  // namespace
 
-Verdict judge(const Service& service, const Wishes& wishes, const Policy& policy,
+Verdict judge(const Service& service, const ServiceRequest& request, const Policy& policy,
               const Surroundings& surroundings) {
-  const Case about{service, wishes, policy, surroundings, capabilities_for(wishes, policy)};
+  const Case about{service, request, policy, surroundings, capabilities_for(request, policy)};
   Verdict verdict;
   Findings findings;
   judge_families(about, verdict, findings);
@@ -278,8 +278,8 @@ Verdict judge(const Service& service, const Wishes& wishes, const Policy& policy
   judge_addresses(about, verdict, findings);
   judge_traffic_policy(about, findings);
   judge_proxy_protocol(about, verdict);
-  refuse_features(wishes.required, "do not require it", findings);
-  refuse_unknown(wishes.required, findings);
+  refuse_features(request.required, "do not require it", findings);
+  refuse_unknown(request.required, findings);
   apply_strictness(policy, findings);
   sum_up(findings, verdict);
   return verdict;

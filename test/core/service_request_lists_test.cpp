@@ -87,7 +87,7 @@ std::vector<RangesCase> ranges_cases() {
 TEST_CASE("how source ranges are read") {
   for (const auto& c : ranges_cases()) {
     SUBCASE(c.name) {
-      const auto ranges = wishes_of(c.asks).ranges;
+      const auto ranges = request_of(c.asks).ranges;
       std::vector<std::string> texts;
       for (const auto& each : ranges.ranges) texts.push_back(each.text());
       CHECK(texts == c.ranges);
@@ -99,18 +99,18 @@ TEST_CASE("how source ranges are read") {
 }
 
 TEST_CASE("source ranges by family") {
-  const auto ranges = wishes_of(a_service()
-                                    .with_source_range("fc00::/7")
-                                    .with_source_range("10.0.0.0/8")
-                                    .with_source_range("192.168.0.0/16"))
+  const auto ranges = request_of(a_service()
+                                     .with_source_range("fc00::/7")
+                                     .with_source_range("10.0.0.0/8")
+                                     .with_source_range("192.168.0.0/16"))
                           .ranges;
   CHECK(ranges.of(IpFamily::V4) == std::vector{cidr("10.0.0.0/8"), cidr("192.168.0.0/16")});
   CHECK(ranges.of(IpFamily::V6) == std::vector{cidr("fc00::/7")});
-  CHECK(wishes_of(a_service().with_source_range("fc00::/7")).ranges.of(IpFamily::V4).empty());
+  CHECK(request_of(a_service().with_source_range("fc00::/7")).ranges.of(IpFamily::V4).empty());
 }
 
 TEST_CASE("source ranges that cannot be read are no mistake of an annotation: they admit nobody") {
-  CHECK(wishes_of(a_service().annotated(kRangesAnnotation, "office")).mistakes.empty());
+  CHECK(request_of(a_service().annotated(kRangesAnnotation, "office")).mistakes.empty());
 }
 
 namespace {
@@ -182,7 +182,7 @@ TEST_CASE("how chosen addresses are read") {
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      const auto chosen = wishes_of(c.asks).addresses;
+      const auto chosen = request_of(c.asks).addresses;
       std::map<IpFamily, IpAddress> want;
       if (*c.v4 != '\0') want.emplace(IpFamily::V4, ip(c.v4));
       if (*c.v6 != '\0') want.emplace(IpFamily::V6, ip(c.v6));
@@ -196,7 +196,7 @@ TEST_CASE("how chosen addresses are read") {
 
 TEST_CASE("a chosen address knows the words it was asked for in") {
   const auto chosen =
-      wishes_of(a_service().annotated(kAddressesAnnotation, "fc00::9").with_ip("172.18.0.8"))
+      request_of(a_service().annotated(kAddressesAnnotation, "fc00::9").with_ip("172.18.0.8"))
           .addresses;
   CHECK(chosen.field.at(IpFamily::V4) == "spec.loadBalancerIP");
   CHECK(chosen.field.at(IpFamily::V6) == "annotation kindlb.dev/load-balancer-ips");

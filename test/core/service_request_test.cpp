@@ -21,14 +21,14 @@ using kindlb::test::ServiceBuilder;
 
 namespace {
 
-Wishes wishes_with(const std::string& annotation, const std::string& value) {
-  return wishes_of(a_service().with_port(80).annotated(annotation, value));
+ServiceRequest request_with(const std::string& annotation, const std::string& value) {
+  return request_of(a_service().with_port(80).annotated(annotation, value));
 }
 
 }  // namespace
 
 TEST_CASE("a Service without annotations wishes for nothing") {
-  CHECK(wishes_of(a_service().with_port(80)) == Wishes{});
+  CHECK(request_of(a_service().with_port(80)) == ServiceRequest{});
 }
 
 TEST_CASE("annotations that make sense") {
@@ -36,53 +36,53 @@ TEST_CASE("annotations that make sense") {
     const char* name;
     const char* annotation;
     const char* value;
-    std::function<bool(const Wishes&)> holds;
+    std::function<bool(const ServiceRequest&)> holds;
   };
   const Case cases[] = {
       {"datapath auto", "kindlb.dev/datapath", "auto",
-       [](const Wishes& w) { return w.datapath == Datapath::Auto; }},
+       [](const ServiceRequest& w) { return w.datapath == Datapath::Auto; }},
       {"datapath direct", "kindlb.dev/datapath", "direct",
-       [](const Wishes& w) { return w.datapath == Datapath::Direct; }},
+       [](const ServiceRequest& w) { return w.datapath == Datapath::Direct; }},
       {"datapath nodeport, with blanks", "kindlb.dev/datapath", " nodeport\n",
-       [](const Wishes& w) { return w.datapath == Datapath::NodePort; }},
+       [](const ServiceRequest& w) { return w.datapath == Datapath::NodePort; }},
       {"proxy protocol v1", "kindlb.dev/proxy-protocol", "v1",
-       [](const Wishes& w) { return w.proxy_protocol == ProxyProtocol::V1; }},
+       [](const ServiceRequest& w) { return w.proxy_protocol == ProxyProtocol::V1; }},
       {"proxy protocol v2, with blanks", "kindlb.dev/proxy-protocol", " v2 ",
-       [](const Wishes& w) { return w.proxy_protocol == ProxyProtocol::V2; }},
+       [](const ServiceRequest& w) { return w.proxy_protocol == ProxyProtocol::V2; }},
       {"proxy protocol none", "kindlb.dev/proxy-protocol", "none",
-       [](const Wishes& w) { return w.proxy_protocol == ProxyProtocol::None; }},
+       [](const ServiceRequest& w) { return w.proxy_protocol == ProxyProtocol::None; }},
       {"delay", "kindlb.dev/fault-provisioning-delay", " 1m30s ",
-       [](const Wishes& w) { return w.faults.provisioning_delay == 90s; }},
+       [](const ServiceRequest& w) { return w.faults.provisioning_delay == 90s; }},
       {"no delay", "kindlb.dev/fault-provisioning-delay", "0s",
-       [](const Wishes& w) { return w.faults.provisioning_delay == 0s; }},
+       [](const ServiceRequest& w) { return w.faults.provisioning_delay == 0s; }},
       {"infrastructure", "kindlb.dev/fault-infrastructure", " quota exceeded ",
-       [](const Wishes& w) { return w.faults.infrastructure == "quota exceeded"; }},
+       [](const ServiceRequest& w) { return w.faults.infrastructure == "quota exceeded"; }},
       {"unsupported", "kindlb.dev/fault-unsupported", "SessionAffinity, Ports",
-       [](const Wishes& w) {
+       [](const ServiceRequest& w) {
          return w.faults.unsupported == std::set<std::string>{"Ports", "SessionAffinity"};
        }},
       {"interrupt", "kindlb.dev/fault-interrupt-on-update", "true",
-       [](const Wishes& w) { return w.faults.interrupt_on_update; }},
+       [](const ServiceRequest& w) { return w.faults.interrupt_on_update; }},
       {"no interrupt", "kindlb.dev/fault-interrupt-on-update", "false",
-       [](const Wishes& w) { return !w.faults.interrupt_on_update; }},
+       [](const ServiceRequest& w) { return !w.faults.interrupt_on_update; }},
       {"required features", "kindlb.dev/required-load-balancer-features", "Ports,,Teleport",
-       [](const Wishes& w) {
+       [](const ServiceRequest& w) {
          return w.required == std::set<std::string>{"Ports", "Teleport"};
        }},
       {"addresses", "kindlb.dev/load-balancer-ips", "172.18.0.9",
-       [](const Wishes& w) { return w.addresses.by_family.size() == 1; }},
+       [](const ServiceRequest& w) { return w.addresses.by_family.size() == 1; }},
       {"what we wrote ourselves", kObservedAnnotation, "0123456789abcdef",
-       [](const Wishes& w) { return w == Wishes{}; }},
+       [](const ServiceRequest& w) { return w == ServiceRequest{}; }},
       {"somebody else's", "example.com/datapath", "direct",
-       [](const Wishes& w) { return w == Wishes{}; }},
+       [](const ServiceRequest& w) { return w == ServiceRequest{}; }},
       {"a name that only begins like ours", "kindlb.devil/datapath", "direct",
-       [](const Wishes& w) { return w == Wishes{}; }},
+       [](const ServiceRequest& w) { return w == ServiceRequest{}; }},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      const auto wishes = wishes_with(c.annotation, c.value);
-      CHECK(c.holds(wishes));
-      CHECK(wishes.mistakes.empty());
+      const auto request = request_with(c.annotation, c.value);
+      CHECK(c.holds(request));
+      CHECK(request.mistakes.empty());
     }
   }
 }
@@ -109,41 +109,41 @@ TEST_CASE("annotations that make none are ignored and named with the way out") {
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      auto wishes = wishes_with(c.annotation, c.value);
-      REQUIRE(wishes.mistakes.size() == 1);
-      CHECK(mentions(wishes.mistakes[0], c.annotation));
-      CHECK(mentions(wishes.mistakes[0], "\"" + std::string(c.value) + "\""));
-      CHECK(mentions(wishes.mistakes[0], c.advice));
-      wishes.mistakes.clear();
-      CHECK(wishes == Wishes{});
+      auto request = request_with(c.annotation, c.value);
+      REQUIRE(request.mistakes.size() == 1);
+      CHECK(mentions(request.mistakes[0], c.annotation));
+      CHECK(mentions(request.mistakes[0], "\"" + std::string(c.value) + "\""));
+      CHECK(mentions(request.mistakes[0], c.advice));
+      request.mistakes.clear();
+      CHECK(request == ServiceRequest{});
     }
   }
 }
 
 TEST_CASE("annotations under our name that nobody knows are named") {
-  const auto wishes = wishes_with("kindlb.dev/data-path", "direct");
-  REQUIRE(wishes.mistakes.size() == 1);
-  CHECK(mentions(wishes.mistakes[0], "kindlb.dev/data-path"));
-  CHECK(mentions(wishes.mistakes[0], "spelling"));
+  const auto request = request_with("kindlb.dev/data-path", "direct");
+  REQUIRE(request.mistakes.size() == 1);
+  CHECK(mentions(request.mistakes[0], "kindlb.dev/data-path"));
+  CHECK(mentions(request.mistakes[0], "spelling"));
 }
 
 TEST_CASE("every mistake is named, and what makes sense beside it counts") {
-  const auto wishes = wishes_of(a_service()
-                                    .with_port(80)
-                                    .annotated("kindlb.dev/datapath", "direct")
-                                    .annotated("kindlb.dev/fault-unsupported", "x")
-                                    .annotated("kindlb.dev/what", "x"));
-  CHECK(wishes.mistakes.size() == 2);
-  CHECK(wishes.datapath == Datapath::Direct);
+  const auto request = request_of(a_service()
+                                      .with_port(80)
+                                      .annotated("kindlb.dev/datapath", "direct")
+                                      .annotated("kindlb.dev/fault-unsupported", "x")
+                                      .annotated("kindlb.dev/what", "x"));
+  CHECK(request.mistakes.size() == 2);
+  CHECK(request.datapath == Datapath::Direct);
 }
 
 TEST_CASE("required features of the field and of the annotation are united") {
-  const auto wishes =
-      wishes_of(a_service()
-                    .requiring("Ports")
-                    .requiring("IPFamilies")
-                    .annotated("kindlb.dev/required-load-balancer-features", "Ports, Beam"));
-  CHECK(wishes.required == std::set<std::string>{"Beam", "IPFamilies", "Ports"});
+  const auto request =
+      request_of(a_service()
+                     .requiring("Ports")
+                     .requiring("IPFamilies")
+                     .annotated("kindlb.dev/required-load-balancer-features", "Ports, Beam"));
+  CHECK(request.required == std::set<std::string>{"Beam", "IPFamilies", "Ports"});
 }
 
 TEST_CASE("the features a Service may require are those of the KEP") {

@@ -176,11 +176,11 @@ TEST_CASE("what is served instead is told of degraded Services only; the way out
 TEST_CASE("the way out names who takes the feature away") {
   const auto by_profile = summary_message(judged(web().with_affinity()).reasons);
   CHECK(mentions(by_profile, "another --profile"));
-  const auto by_wish = summary_message(
+  const auto by_annotation = summary_message(
       judged(web().with_affinity().annotated("kindlb.dev/fault-unsupported", "SessionAffinity"),
              Policy{})
           .reasons);
-  CHECK(mentions(by_wish, "remove the annotation kindlb.dev/fault-unsupported"));
+  CHECK(mentions(by_annotation, "remove the annotation kindlb.dev/fault-unsupported"));
   const auto six = web().with_families({IpFamily::V6}).build();
   CHECK(mentions(summary_message(judged(six).reasons), "another --profile"));
   CHECK(mentions(summary_message(judge(six, Policy{}, {.families = {IpFamily::V4}}).reasons),
@@ -268,30 +268,29 @@ TEST_CASE("the truth table keeps its promises") {
                                    "LoadBalancerIP",
                                    "ExternalTrafficPolicy",
                                    "LoadBalancerSourceRanges"};
-  for (unsigned wishes = 0; wishes < 64; ++wishes)
+  for (unsigned asked = 0; asked < 64; ++asked)
     for (unsigned required = 0; required < 64; ++required)
       for (const bool strict : {false, true}) {
         auto service = web();
-        if ((wishes & 1U) != 0) service.with_families({IpFamily::V4, IpFamily::V6});
-        if ((wishes & 2U) != 0) service.with_port(53, Protocol::Udp);
-        if ((wishes & 4U) != 0) service.with_affinity();
-        if ((wishes & 8U) != 0) service.with_ip("172.18.0.9");
-        if ((wishes & 16U) != 0) service.local();
-        if ((wishes & 32U) != 0) service.with_source_range("10.0.0.0/8");
+        if ((asked & 1U) != 0) service.with_families({IpFamily::V4, IpFamily::V6});
+        if ((asked & 2U) != 0) service.with_port(53, Protocol::Udp);
+        if ((asked & 4U) != 0) service.with_affinity();
+        if ((asked & 8U) != 0) service.with_ip("172.18.0.9");
+        if ((asked & 16U) != 0) service.local();
+        if ((asked & 32U) != 0) service.with_source_range("10.0.0.0/8");
         for (unsigned i = 0; i < 6; ++i)
           if ((required >> i & 1U) != 0) service.requiring(kFeatures[i]);
         const auto verdict = judged(service, {.strict = strict, .capabilities = modest()});
-        const bool refused = (wishes & (required | (strict ? 47U : 0U))) != 0;
-        const auto want = refused       ? Outcome::Refuse
-                          : wishes != 0 ? Outcome::Degrade
-                                        : Outcome::Serve;
+        const bool refused = (asked & (required | (strict ? 47U : 0U))) != 0;
+        const auto want = refused      ? Outcome::Refuse
+                          : asked != 0 ? Outcome::Degrade
+                                       : Outcome::Serve;
         if (verdict.outcome != want) {
-          CAPTURE(wishes);
+          CAPTURE(asked);
           CAPTURE(required);
           CHECK(verdict.outcome == want);
         }
         if (want == Outcome::Degrade)
-          REQUIRE((summary_reason(verdict.reasons) == "Multiple") ==
-                  ((wishes & (wishes - 1)) != 0));
+          REQUIRE((summary_reason(verdict.reasons) == "Multiple") == ((asked & (asked - 1)) != 0));
       }
 }

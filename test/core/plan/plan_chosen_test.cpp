@@ -80,7 +80,7 @@ TEST_CASE("one chosen address for each family") {
 TEST_CASE("a chosen address that cannot be had: another one, degraded; or refused") {
   struct Case {
     const char* name;
-    const char* wish;
+    const char* asked;
     const char* words;
   };
   const Case cases[] = {
@@ -93,23 +93,23 @@ TEST_CASE("a chosen address that cannot be had: another one, degraded; or refuse
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      Life life(wanting(c.wish));
+      Life life(wanting(c.asked));
       life.network[IpFamily::V6] = ipv6();
       life.settle();
       CHECK(life.serving() == "True/Serving");
       CHECK(life.address() == kHighest);
       CHECK(life.degraded() == "True/LoadBalancerIPNotSupported");
       CHECK(mentions(life.message(kDegradedCondition), c.words));
-      CHECK(mentions(life.message(kDegradedCondition), c.wish));
+      CHECK(mentions(life.message(kDegradedCondition), c.asked));
 
-      Life required(wanting(c.wish).requiring("LoadBalancerIP"));
+      Life required(wanting(c.asked).requiring("LoadBalancerIP"));
       const auto plan = required.step();
       CHECK(plan.addresses.empty());
       CHECK_FALSE(plan.claim);
       CHECK(required.serving() == "False/Unsupported");
-      CHECK(mentions(required.message(), c.wish));
+      CHECK(mentions(required.message(), c.asked));
 
-      Life strict(wanting(c.wish));
+      Life strict(wanting(c.asked));
       strict.policy.strict = true;
       strict.step();
       CHECK(strict.serving() == "False/Unsupported");

@@ -86,7 +86,7 @@ constexpr const char* kFails = "False/Infrastructure";
 constexpr const char* kRefused = "False/Unsupported";
 
 /// One row of §3 as lives: with the capability missing, with it required as well, and with it.
-struct Wish {
+struct FeatureCase {
   const char* name;
   ServiceBuilder asks;
   const char* feature;
@@ -94,7 +94,7 @@ struct Wish {
   std::function<void(Capabilities&)> lose;
 };
 
-std::vector<Wish> wishes() {
+std::vector<FeatureCase> feature_cases() {
   return {
       {"two families, one unsupported", web().with_families({IpFamily::V4, IpFamily::V6}),
        "IPFamilies", "IPFamiliesNotSupported",
@@ -114,21 +114,21 @@ std::vector<Wish> wishes() {
   };
 }
 
-void add_rows(std::vector<BehaviourRow>& rows, const Wish& wish) {
-  const std::string name = wish.name;
+void add_rows(std::vector<BehaviourRow>& rows, const FeatureCase& one) {
+  const std::string name = one.name;
   const auto able = [](Life& life) {
     life.has_ipv6();
     life.policy.capabilities.preserves_source_ip = true;
   };
-  const auto unable = [able, lose = wish.lose](Life& life) {
+  const auto unable = [able, lose = one.lose](Life& life) {
     able(life);
     lose(life.policy.capabilities);
     life.settle();
   };
-  auto required = wish.asks;
-  required.requiring(wish.feature);
-  rows.push_back({name + ", missing", wish.asks, unable, kComplete, kServes,
-                  "True/" + std::string(wish.reason), true});
+  auto required = one.asks;
+  required.requiring(one.feature);
+  rows.push_back({name + ", missing", one.asks, unable, kComplete, kServes,
+                  "True/" + std::string(one.reason), true});
   rows.push_back({name + ", missing and required", required, unable, kComplete, kRefused});
   rows.push_back({name + ", supported and required", required,
                   [able](Life& life) {
@@ -199,7 +199,7 @@ std::vector<BehaviourRow> verdict_rows() {
       {"a required feature we have never heard of", web().requiring("TrafficDistribution"), settle,
        kComplete, kRefused},
   };
-  for (const auto& wish : wishes()) add_rows(rows, wish);
+  for (const auto& one : feature_cases()) add_rows(rows, one);
   return rows;
 }
 

@@ -81,7 +81,7 @@ class SmallWorld {
   void create(Subject& subject);
   void edit(Subject& subject);
   void edit_ports(core::Service& service);
-  void edit_wish(core::Service& service);
+  void edit_request(core::Service& service);
   void edit_annotation(core::Service& service);
   void move_endpoints(Subject& subject);
   void hurt(Subject& subject);

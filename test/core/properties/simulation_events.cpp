@@ -36,7 +36,7 @@ void SmallWorld::edit(Subject& subject) {
   switch (dice_.below(8)) {
     case 0:
     case 1:
-      edit_wish(service);
+      edit_request(service);
       break;
     case 2:
     case 3:

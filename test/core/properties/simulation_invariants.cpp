@@ -40,7 +40,7 @@ bool holds(const std::vector<IpAddress>& addresses, const IpAddress& address) {
 }
 
 bool is_failing_as_asked(const Service& service) {
-  return !wishes_of(service).faults.infrastructure.empty();
+  return !request_of(service).faults.infrastructure.empty();
 }
 
 }  // namespace
@@ -69,10 +69,10 @@ void SmallWorld::check_plan(const Subject& subject, const Plan& plan) {
 void SmallWorld::check_kept(const Subject& subject, const Verdict& verdict, const Plan& plan) {
   if (!has_room(subject, verdict)) return;
   for (const auto family : verdict.families) {
-    const auto wish = verdict.addresses.find(family);
+    const auto requested = verdict.addresses.find(family);
     const auto reported = reported_addresses(*subject.object, family);
-    if (wish != verdict.addresses.end())
-      expect(holds(plan.addresses, wish->second), "who can have its chosen address has it");
+    if (requested != verdict.addresses.end())
+      expect(holds(plan.addresses, requested->second), "who can have its chosen address has it");
     else if (!reported.empty())
       expect(holds(plan.addresses, reported[0]), "who has an address keeps it");
   }
@@ -88,9 +88,10 @@ void SmallWorld::check_write(const Subject& subject, const StatusApply& write) {
     if (before.empty()) continue;
     auto after = service;
     after.status.ingress = write.ingress;
-    const auto wish = verdict_.addresses.find(family);
+    const auto requested = verdict_.addresses.find(family);
     const auto now = reported_addresses(after, family);
-    const bool chosen = wish != verdict_.addresses.end() && now == std::vector{wish->second};
+    const bool chosen =
+        requested != verdict_.addresses.end() && now == std::vector{requested->second};
     expect(now == before || chosen, "a reported address never moves but to the chosen one");
   }
 }
@@ -140,7 +141,7 @@ bool SmallWorld::way_exists(const Service& service) const {
   const auto takes = [](const auto& item) { return takes_traffic(item.second); };
   const bool nodes = local ? std::all_of(nodes_.begin(), nodes_.end(), takes)
                            : std::any_of(nodes_.begin(), nodes_.end(), takes);
-  switch (datapath_for(wishes_of(service), policy_)) {
+  switch (datapath_for(request_of(service), policy_)) {
     case Datapath::Direct:
       return direct_works_;
     case Datapath::NodePort:
@@ -222,7 +223,7 @@ void SmallWorld::check_unserved(const Subject& subject, const Verdict& verdict) 
     expect(!serving && !subject.container, "who fails as asked has no proxy");
   const bool any_node = std::any_of(nodes_.begin(), nodes_.end(),
                                     [](const auto& item) { return takes_traffic(item.second); });
-  if (datapath_for(wishes_of(service), policy_) == Datapath::NodePort && !any_node &&
+  if (datapath_for(request_of(service), policy_) == Datapath::NodePort && !any_node &&
       has_room(subject, verdict))
     expect(!serving, "no way, no Serving");
 }

@@ -70,7 +70,7 @@ void SmallWorld::create(Subject& subject) {
   subject = {};
   auto service = a_service().named("default/" + name).with_port(80).build();
   if (dice_.one_in(2)) edit_ports(service);
-  for (auto wishes = dice_.below(3); wishes > 0; --wishes) edit_wish(service);
+  for (auto edits = dice_.below(3); edits > 0; --edits) edit_request(service);
   if (dice_.one_in(3)) edit_annotation(service);
   subject.slices = {a_slice().of(service).called(name + "-1"),
                     a_slice()
@@ -104,7 +104,7 @@ void SmallWorld::edit_ports(Service& service) {
   service.spec.allocate_node_ports = true;
 }
 
-void SmallWorld::edit_wish(Service& service) {
+void SmallWorld::edit_request(Service& service) {
   auto& spec = service.spec;
   const std::vector<IpFamily> families[] = {{IpFamily::V4},
                                             {IpFamily::V4},

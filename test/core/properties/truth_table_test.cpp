@@ -148,13 +148,14 @@ Expected expected_of(const Service& service, const Capabilities& can) {
     out.missing.insert("LoadBalancerSourceRanges");
   if (spec.external_traffic_policy == TrafficPolicy::Local && !can.preserves_source_ip)
     out.missing.insert("ExternalTrafficPolicy");
-  const auto& wish = spec.load_balancer_ip;
+  const auto& requested = spec.load_balancer_ip;
   const auto served_on = [&](IpFamily family) {
     return std::find(families.begin(), families.end(), family) != families.end();
   };
-  const bool to_be_had = (wish == "172.18.7.7" && served_on(IpFamily::V4)) ||
-                         (wish == "fc00:1::7" && served_on(IpFamily::V6));
-  if (!wish.empty() && !(can.load_balancer_ip && to_be_had)) out.missing.insert("LoadBalancerIP");
+  const bool to_be_had = (requested == "172.18.7.7" && served_on(IpFamily::V4)) ||
+                         (requested == "fc00:1::7" && served_on(IpFamily::V6));
+  if (!requested.empty() && !(can.load_balancer_ip && to_be_had))
+    out.missing.insert("LoadBalancerIP");
   return out;
 }
 

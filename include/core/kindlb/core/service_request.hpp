@@ -58,7 +58,7 @@ struct ChosenAddresses {
   bool operator==(const ChosenAddresses&) const = default;
 };
 
-struct Wishes {
+struct ServiceRequest {
   std::set<std::string> required;  ///< features, of the spec and of the annotation
   std::optional<Datapath> datapath;
   ProxyProtocol proxy_protocol = ProxyProtocol::None;
@@ -67,16 +67,16 @@ struct Wishes {
   Faults faults;
   std::vector<std::string> mistakes;  ///< one sentence each, for a Warning Event
 
-  bool operator==(const Wishes&) const = default;
+  bool operator==(const ServiceRequest&) const = default;
 };
 
-Wishes wishes_of(const Service& service);
+ServiceRequest request_of(const Service& service);
 
 /// "20s", "1m30s", "500ms": whole numbers with units, largest first or not; at most an hour.
 std::optional<std::chrono::milliseconds> parse_delay(std::string_view text);
 
 /// How this Service's traffic goes: its annotation, else the flag; node ports where nothing else
 /// can be had.
-Datapath datapath_for(const Wishes& wishes, const Policy& policy);
+Datapath datapath_for(const ServiceRequest& request, const Policy& policy);
 
 }  // namespace kindlb::core

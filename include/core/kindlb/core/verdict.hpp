@@ -49,11 +49,11 @@ struct Surroundings {
   const std::map<IpFamily, AddressSpace>* network = nullptr;
 };
 
-Verdict judge(const Service& service, const Wishes& wishes, const Policy& policy,
+Verdict judge(const Service& service, const ServiceRequest& request, const Policy& policy,
               const Surroundings& surroundings);
 inline Verdict judge(const Service& service, const Policy& policy,
                      const Surroundings& surroundings) {
-  return judge(service, wishes_of(service), policy, surroundings);
+  return judge(service, request_of(service), policy, surroundings);
 }
 
 /// "PortsNotSupported", or "Multiple" when there are several.
