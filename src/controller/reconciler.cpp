@@ -152,7 +152,7 @@ void Reconciler::reconcile(const core::ServiceKey& key) {
   carry_out(cluster, *service, record, plan_for(world));
 }
 
-core::Plan Reconciler::plan_for(const core::ServiceWorld& world) const {
+core::Plan Reconciler::plan_for(const core::ServiceSnapshot& world) const {
   if (!draining_) return core::plan_service(world, parts_.policy);
   core::Plan plan;
   plan.remove_proxy = world.proxy.present || world.proxy.coming;
@@ -204,7 +204,7 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
                            core::Plan plan) {
   if (plan.unreserve && !record.reserved.empty()) wake_the_addressless(cluster.network);
   if (!plan.addresses.empty() || plan.unreserve) record.reserved = plan.addresses;
-  if (!plan.write && !plan.told.hash.empty()) record.told = plan.told;
+  if (!plan.write && !plan.last_reported.hash.empty()) record.told = plan.last_reported;
   const auto proxy = parts_.fleet.view(record.uid);
   const ProxyWish wish{record.uid, service.key.text(), cluster.network, core::watches_of(service)};
   const auto revision = plan.revision;

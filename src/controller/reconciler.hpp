@@ -76,7 +76,7 @@ class Reconciler {
     bool releasing = false;
     std::string released;  ///< the resourceVersion that was let go: nothing more to do with it
     std::vector<core::IpAddress> reserved;
-    core::Told told;
+    core::LastReported told;
     std::optional<core::Trouble> trouble;
     unsigned failures = 0;
     bool retry_planned = false;
@@ -102,13 +102,13 @@ class Reconciler {
   void forget(Cluster& cluster, const core::ServiceKey& key);
   void wake_the_addressless(const std::string& network);
   Record& record_of(Cluster& cluster, const core::Service& service);
-  core::ServiceWorld gather(const Cluster& cluster, const core::Service& service,
-                            const Record& record) const;
+  core::ServiceSnapshot gather(const Cluster& cluster, const core::Service& service,
+                               const Record& record) const;
   std::map<core::IpFamily, core::AddressSpace> address_spaces(const Cluster& cluster,
                                                               const core::Service& service) const;
   void mark_taken(const Cluster& cluster, const core::Service& service,
                   std::set<core::IpAddress>& taken) const;
-  core::Plan plan_for(const core::ServiceWorld& world) const;
+  core::Plan plan_for(const core::ServiceSnapshot& world) const;
   void carry_out(Cluster& cluster, const core::Service& service, Record& record, core::Plan plan);
   void look_after_failures(const core::Service& service, Record& record, const core::Plan& plan,
                            const core::ProxyView& proxy);

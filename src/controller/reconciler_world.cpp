@@ -4,16 +4,16 @@
 
 namespace kindlb::controller {
 
-core::ServiceWorld Reconciler::gather(const Cluster& cluster, const core::Service& service,
-                                      const Record& record) const {
-  core::ServiceWorld world;
+core::ServiceSnapshot Reconciler::gather(const Cluster& cluster, const core::Service& service,
+                                         const Record& record) const {
+  core::ServiceSnapshot world;
   world.service = &service;
   world.slices = cluster.store.slices_of(service.key);
   world.nodes = &cluster.store.nodes();
   world.network = address_spaces(cluster, service);
   world.reserved = record.reserved;
   world.proxy = parts_.fleet.view(record.uid);
-  world.told = record.told;
+  world.last_reported = record.told;
   world.trouble = record.trouble;
   if (const auto error = parts_.networks.error(cluster.network);
       !error.empty() && world.network.empty())

@@ -14,13 +14,13 @@ struct Wanted {
   std::string message;
 };
 
-bool serves(Stage stage) {
-  return stage == Stage::Updating || stage == Stage::Serving || stage == Stage::FailingOld;
+bool serves(Phase phase) {
+  return phase == Phase::Updating || phase == Phase::Serving || phase == Phase::UpdateFailing;
 }
 
-bool provisions(Stage stage) {
-  return stage == Stage::Working || stage == Stage::Updating || stage == Stage::Failing ||
-         stage == Stage::FailingOld;
+bool provisions(Phase phase) {
+  return phase == Phase::Working || phase == Phase::Updating || phase == Phase::Failing ||
+         phase == Phase::UpdateFailing;
 }
 
 std::string serving_text(const std::vector<Ingress>& ingress) {
@@ -37,39 +37,39 @@ std::string serving_text(const std::vector<Ingress>& ingress) {
   return out + ".";
 }
 
-Wanted wanted_provisioning(const Standing& standing) {
-  if (standing.stage == Stage::Serving)
+Wanted wanted_provisioning(const Progress& progress) {
+  if (progress.phase == Phase::Serving)
     return {ConditionStatus::False, "Complete",
-            standing.degraded.empty() ? "The load balancer is as the Service asks."
+            progress.degraded.empty() ? "The load balancer is as the Service asks."
                                       : "The load balancer is as the Service asks but for what "
                                         "LoadBalancerDegraded says."};
-  if (!provisions(standing.stage))
+  if (!provisions(progress.phase))
     return {ConditionStatus::False, "Complete",
-            "Nothing more is tried until something changes: " + standing.message};
-  const bool fresh = standing.stage == Stage::Working || standing.stage == Stage::Updating;
+            "Nothing more is tried until something changes: " + progress.message};
+  const bool fresh = progress.phase == Phase::Working || progress.phase == Phase::Updating;
   return {ConditionStatus::True, "Provisioning",
-          fresh ? standing.message : "Trying again: " + standing.message};
+          fresh ? progress.message : "Trying again: " + progress.message};
 }
 
-Wanted wanted_serving(const Standing& standing) {
-  switch (standing.stage) {
-    case Stage::Refused:
-      return {ConditionStatus::False, "Unsupported", standing.message};
-    case Stage::Working:
-      return {ConditionStatus::False, "Provisioning", standing.message};
-    case Stage::Failing:
-    case Stage::GivenUp:
-      return {ConditionStatus::False, "Infrastructure", standing.message};
-    case Stage::Serving:
+Wanted wanted_serving(const Progress& progress) {
+  switch (progress.phase) {
+    case Phase::Refused:
+      return {ConditionStatus::False, "Unsupported", progress.message};
+    case Phase::Working:
+      return {ConditionStatus::False, "Provisioning", progress.message};
+    case Phase::Failing:
+    case Phase::GivenUp:
+      return {ConditionStatus::False, "Infrastructure", progress.message};
+    case Phase::Serving:
       return {ConditionStatus::True, "Serving",
-              serving_text(standing.ingress) +
-                  (standing.message.empty() ? "" : " " + standing.message)};
-    case Stage::Updating:
+              serving_text(progress.ingress) +
+                  (progress.message.empty() ? "" : " " + progress.message)};
+    case Phase::Updating:
       return {ConditionStatus::True, "Serving",
               "Serving the former specification while the new one is set up."};
-    case Stage::FailingOld:
+    case Phase::UpdateFailing:
       return {ConditionStatus::True, "Serving",
-              "Still serving the former specification: " + standing.message};
+              "Still serving the former specification: " + progress.message};
   }
   return {};
 }
@@ -92,29 +92,29 @@ Condition settle(const char* type, const Wanted& wanted, const Condition* previo
 /// While nothing new is asked for or takes effect Serving keeps its words too, or every change of
 /// the endpoints would be a write. The exception: an update that fails must say which specification
 /// is served.
-void keep_words(Condition& serving, const Condition* previous, Stage stage, bool over) {
+void keep_words(Condition& serving, const Condition* previous, Phase phase, bool over) {
   if (previous == nullptr || previous->status != ConditionStatus::True) return;
-  if (stage == Stage::Updating || (stage == Stage::Serving && !over))
+  if (phase == Phase::Updating || (phase == Phase::Serving && !over))
     serving.message = previous->message;
 }
 
-std::optional<Condition> degraded_condition(const Service& service, const Standing& standing,
+std::optional<Condition> degraded_condition(const Service& service, const Progress& progress,
                                             bool bump, Timestamp now) {
-  if (!serves(standing.stage)) return std::nullopt;
+  if (!serves(progress.phase)) return std::nullopt;
   const auto* previous = find_condition(service.status.conditions, kDegradedCondition);
   // What is served until the work is done is what was told before.
-  if (standing.stage != Stage::Serving)
+  if (progress.phase != Phase::Serving)
     return previous == nullptr ? std::nullopt : std::optional(*previous);
-  if (standing.degraded.empty()) return std::nullopt;
-  const Wanted wanted{ConditionStatus::True, "", summary_message(standing.degraded)};
+  if (progress.degraded.empty()) return std::nullopt;
+  const Wanted wanted{ConditionStatus::True, "", summary_message(progress.degraded)};
   auto out = settle(kDegradedCondition, wanted, previous, bump, now);
-  out.reason = summary_reason(standing.degraded);
+  out.reason = summary_reason(progress.degraded);
   return out;
 }
 
-std::vector<Ingress> ingress_for(const Service& service, const Standing& standing) {
-  if (standing.stage == Stage::Refused) return {};
-  if (standing.stage == Stage::Serving) return standing.ingress;
+std::vector<Ingress> ingress_for(const Service& service, const Progress& progress) {
+  if (progress.phase == Phase::Refused) return {};
+  if (progress.phase == Phase::Serving) return progress.ingress;
   return was_ours(service) ? service.status.ingress : std::vector<Ingress>{};
 }
 
@@ -166,7 +166,7 @@ std::optional<EventNote> serving_event(const std::vector<Condition>& before,
 }  // namespace
 
 std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
-                                       const Standing& standing, Timestamp now) {
+                                       const Progress& progress, Timestamp now) {
   const auto current = present(service);
   const auto* old_serving = find_condition(current.conditions, kServingCondition);
   const auto* old_provisioning = find_condition(current.conditions, kProvisioningCondition);
@@ -174,17 +174,17 @@ std::optional<StatusApply> next_status(const Service& service, const std::string
   // New semantics take effect when the work for them ends, or at once when there was none to do
   // and what is reported differs.
   const bool worked = is_true(current.conditions, kProvisioningCondition);
-  const bool finished = standing.stage == Stage::Serving &&
-                        ((worked && !standing.unchanged) || standing.ingress != current.ingress);
+  const bool finished = progress.phase == Phase::Serving &&
+                        ((worked && !progress.unchanged) || progress.ingress != current.ingress);
 
   StatusApply next{.key = service.key, .uid = service.uid, .finalizer = true, .observed = hash};
-  next.ingress = ingress_for(service, standing);
-  auto serving = settle(kServingCondition, wanted_serving(standing), old_serving, finished, now);
-  keep_words(serving, old_serving, standing.stage, finished || worked || changed);
+  next.ingress = ingress_for(service, progress);
+  auto serving = settle(kServingCondition, wanted_serving(progress), old_serving, finished, now);
+  keep_words(serving, old_serving, progress.phase, finished || worked || changed);
   next.conditions.push_back(std::move(serving));
-  next.conditions.push_back(settle(kProvisioningCondition, wanted_provisioning(standing),
+  next.conditions.push_back(settle(kProvisioningCondition, wanted_provisioning(progress),
                                    old_provisioning, changed, now));
-  if (auto degraded = degraded_condition(service, standing, false, now))
+  if (auto degraded = degraded_condition(service, progress, false, now))
     next.conditions.push_back(std::move(*degraded));
   if (next == current) return std::nullopt;
   return next;

@@ -8,64 +8,64 @@ namespace {
 
 constexpr std::size_t kTargetsPerProbe = 4;
 
-Surroundings surroundings_of(const ServiceWorld& world) {
+Surroundings surroundings_of(const ServiceSnapshot& snapshot) {
   // Before the network is known nothing is refused for want of it.
-  if (world.network.empty()) return {.families = {IpFamily::V4, IpFamily::V6}};
-  Surroundings out{.families = {}, .network = &world.network};
-  for (const auto& [family, space] : world.network) out.families.insert(family);
+  if (snapshot.network.empty()) return {.families = {IpFamily::V4, IpFamily::V6}};
+  Surroundings out{.families = {}, .network = &snapshot.network};
+  for (const auto& [family, space] : snapshot.network) out.families.insert(family);
   return out;
 }
 
 /// What this Service may keep, the best claim first.
-std::vector<IpAddress> preferred_addresses(const Draft& draft, IpFamily family) {
-  auto out = reported_addresses(draft.service(), family);
-  const auto& world = draft.world;
-  out.insert(out.end(), world.proxy.addresses.begin(), world.proxy.addresses.end());
-  out.insert(out.end(), world.reserved.begin(), world.reserved.end());
+std::vector<IpAddress> preferred_addresses(const DesiredState& desired, IpFamily family) {
+  auto out = reported_addresses(desired.service(), family);
+  const auto& snapshot = desired.snapshot;
+  out.insert(out.end(), snapshot.proxy.addresses.begin(), snapshot.proxy.addresses.end());
+  out.insert(out.end(), snapshot.reserved.begin(), snapshot.reserved.end());
   return out;
 }
 
-std::optional<IpAddress> address_for(const Draft& draft, IpFamily family,
+std::optional<IpAddress> address_for(const DesiredState& desired, IpFamily family,
                                      const AddressSpace& space) {
-  const auto preferred = preferred_addresses(draft, family);
-  const auto requested = draft.verdict.addresses.find(family);
-  const auto address = requested != draft.verdict.addresses.end()
+  const auto preferred = preferred_addresses(desired, family);
+  const auto requested = desired.verdict.addresses.find(family);
+  const auto address = requested != desired.verdict.addresses.end()
                            ? std::optional(requested->second)
                            : choose_address(space, preferred);
   if (!address) return std::nullopt;
   const bool kept = std::find(preferred.begin(), preferred.end(), *address) != preferred.end();
-  return kept || draft.world.may_allocate ? address : std::nullopt;
+  return kept || desired.snapshot.may_allocate ? address : std::nullopt;
 }
 
-std::optional<IpFamily> choose_addresses(Draft& draft) {
-  for (const auto family : draft.verdict.families) {
-    const auto space = draft.world.network.find(family);
-    if (space == draft.world.network.end()) return family;
-    const auto address = address_for(draft, family, space->second);
+std::optional<IpFamily> choose_addresses(DesiredState& desired) {
+  for (const auto family : desired.verdict.families) {
+    const auto space = desired.snapshot.network.find(family);
+    if (space == desired.snapshot.network.end()) return family;
+    const auto address = address_for(desired, family, space->second);
     if (!address) return family;
-    draft.addresses.insert_or_assign(family, Cidr{*address, space->second.subnet.length});
+    desired.addresses.insert_or_assign(family, Cidr{*address, space->second.subnet.length});
   }
   return std::nullopt;
 }
 
 /// Direct is not tried again under a Service that is served through node ports: only a probe can
 /// tell whether it works by now, and connections would pay for a guess.
-bool direct_is_blocked(const ServiceWorld& world) {
-  if (world.direct_proven) return false;
-  return world.direct_blocked ||
-         (reported_serving(*world.service) && world.proxy.acknowledged.through_node_ports());
+bool direct_is_blocked(const ServiceSnapshot& snapshot) {
+  if (snapshot.direct_proven) return false;
+  return snapshot.direct_blocked ||
+         (reported_serving(*snapshot.service) && snapshot.proxy.acknowledged.through_node_ports());
 }
 
-PathQuestion question_for(const Draft& draft, IpFamily family) {
-  return {draft.service(), draft.verdict.ports, draft.world.slices, *draft.world.nodes,
-          draft.world.network.at(family).subnet};
+PathQuestion question_for(const DesiredState& desired, IpFamily family) {
+  return {desired.service(), desired.verdict.ports, desired.snapshot.slices,
+          *desired.snapshot.nodes, desired.snapshot.network.at(family).subnet};
 }
 
-void choose_paths(Draft& draft) {
-  const auto datapath = datapath_for(draft.request, draft.policy);
-  for (const auto& [family, address] : draft.addresses)
-    draft.paths.insert_or_assign(
-        family, choose_path(question_for(draft, family), datapath, direct_is_blocked(draft.world)));
+void choose_paths(DesiredState& desired) {
+  const auto datapath = datapath_for(desired.request, desired.policy);
+  for (const auto& [family, address] : desired.addresses)
+    desired.paths.insert_or_assign(family, choose_path(question_for(desired, family), datapath,
+                                                       direct_is_blocked(desired.snapshot)));
 }
 
 std::vector<Probe> probes_of(const ProxyConfig& config) {
@@ -80,64 +80,65 @@ std::vector<Probe> probes_of(const ProxyConfig& config) {
 }
 
 /// What the proxy would be told if pods were reached directly; nothing where that cannot work.
-std::optional<ProxyConfig> direct_config(const Draft& draft) {
+std::optional<ProxyConfig> direct_config(const DesiredState& desired) {
   std::map<IpFamily, Path> paths;
-  for (const auto& [family, address] : draft.addresses) {
-    auto path = direct_path(question_for(draft, family));
+  for (const auto& [family, address] : desired.addresses) {
+    auto path = direct_path(question_for(desired, family));
     if (!path.problem.empty()) return std::nullopt;
     paths.insert_or_assign(family, std::move(path));
   }
-  return wanted_config(draft.service(), draft.verdict, draft.addresses, paths);
+  return wanted_config(desired.service(), desired.verdict, desired.addresses, paths);
 }
 
 /// The way back: while node ports go on serving, the proxy gets the routes to the pods and tries
 /// them. Without TCP there is nothing to try; then the node ports stay.
-void prepare_scouts(Draft& draft) {
-  if (draft.config.direct || datapath_for(draft.request, draft.policy) != Datapath::Auto ||
-      !is_settled(draft))
+void prepare_scouts(DesiredState& desired) {
+  if (desired.config.direct || datapath_for(desired.request, desired.policy) != Datapath::Auto ||
+      !is_settled(desired))
     return;
-  const auto direct = direct_config(draft);
+  const auto direct = direct_config(desired);
   if (!direct || probes_of(*direct).empty()) return;
-  draft.detoured = true;
-  if (!draft.world.scout) return;
-  draft.scouts = probes_of(*direct);
-  draft.config.routes = direct->routes;
-  draft.revision = revision_of(draft.config);
+  desired.detoured = true;
+  if (!desired.snapshot.scout) return;
+  desired.scouts = probes_of(*direct);
+  desired.config.routes = direct->routes;
+  desired.revision = revision_of(desired.config);
 }
 
 }  // namespace
 
-Draft begin_draft(const ServiceWorld& world, const Policy& policy) {
-  const auto& service = *world.service;
-  Draft draft{.world = world,
-              .policy = policy,
-              .hash = observed_hash(service, policy),
-              .request = request_of(service)};
-  draft.verdict = judge(service, draft.request, policy, surroundings_of(world));
-  return draft;
+DesiredState begin_desired_state(const ServiceSnapshot& snapshot, const Policy& policy) {
+  const auto& service = *snapshot.service;
+  DesiredState desired{.snapshot = snapshot,
+                       .policy = policy,
+                       .hash = observed_hash(service, policy),
+                       .request = request_of(service)};
+  desired.verdict = judge(service, desired.request, policy, surroundings_of(snapshot));
+  return desired;
 }
 
-std::optional<IpFamily> complete_draft(Draft& draft) {
-  if (const auto missing = choose_addresses(draft)) return missing;
-  choose_paths(draft);
-  draft.config = wanted_config(draft.service(), draft.verdict, draft.addresses, draft.paths);
-  draft.revision = revision_of(draft.config);
-  prepare_scouts(draft);
+std::optional<IpFamily> complete_desired_state(DesiredState& desired) {
+  if (const auto missing = choose_addresses(desired)) return missing;
+  choose_paths(desired);
+  desired.config =
+      wanted_config(desired.service(), desired.verdict, desired.addresses, desired.paths);
+  desired.revision = revision_of(desired.config);
+  prepare_scouts(desired);
   return std::nullopt;
 }
 
-std::vector<Ingress> wanted_ingress(const Draft& draft) {
+std::vector<Ingress> wanted_ingress(const DesiredState& desired) {
   std::vector<Ingress> out;
-  for (const auto family : draft.verdict.families)
-    out.push_back({.ip = draft.addresses.at(family).address.text(),
+  for (const auto family : desired.verdict.families)
+    out.push_back({.ip = desired.addresses.at(family).address.text(),
                    .hostname = "",
                    .ip_mode = "Proxy",
-                   .ports = draft.verdict.port_status});
+                   .ports = desired.verdict.port_status});
   return out;
 }
 
-std::vector<Probe> wanted_probes(const Draft& draft) {
-  return probes_of(draft.config);
+std::vector<Probe> wanted_probes(const DesiredState& desired) {
+  return probes_of(desired.config);
 }
 
 }  // namespace kindlb::core

@@ -13,8 +13,8 @@
 
 namespace kindlb::core {
 
-struct Draft {
-  const ServiceWorld& world;
+struct DesiredState {
+  const ServiceSnapshot& snapshot;
   const Policy& policy;
   std::string hash;
   ServiceRequest request;
@@ -26,42 +26,42 @@ struct Draft {
   bool detoured = false;      ///< through node ports, though pods might be reached directly by now
   std::vector<Probe> scouts;  ///< tries of the direct way from there; its routes are in `config`
 
-  const Service& service() const { return *world.service; }
-  const std::vector<Condition>& conditions() const { return world.service->status.conditions; }
+  const Service& service() const { return *snapshot.service; }
+  const std::vector<Condition>& conditions() const { return snapshot.service->status.conditions; }
 };
 
 /// Wishes and verdict.
-Draft begin_draft(const ServiceWorld& world, const Policy& policy);
+DesiredState begin_desired_state(const ServiceSnapshot& snapshot, const Policy& policy);
 
 /// The family that has no address to give (or may not give one yet), or nothing: then addresses,
 /// paths and configuration are there.
-std::optional<IpFamily> complete_draft(Draft& draft);
+std::optional<IpFamily> complete_desired_state(DesiredState& desired);
 
-std::vector<Ingress> wanted_ingress(const Draft& draft);
-std::vector<Probe> wanted_probes(const Draft& draft);
+std::vector<Ingress> wanted_ingress(const DesiredState& desired);
+std::vector<Probe> wanted_probes(const DesiredState& desired);
 
 /// By us: a condition that another provider left behind says nothing about our proxy.
 bool reported_serving(const Service& service);
 
 /// The proxy still does what was told before.
-bool serves_former(const Draft& draft);
+bool serves_previous(const DesiredState& desired);
 
 /// These wishes are the ones acted on: the Service carries their hash.
-bool is_observed(const Draft& draft);
+bool is_observed(const DesiredState& desired);
 
 /// Slices of a new Service have not been seen yet, but may be on their way.
-bool endpoints_unknown(const ServiceWorld& world);
+bool endpoints_unknown(const ServiceSnapshot& snapshot);
 
 /// How much longer kindlb.dev/fault-provisioning-delay keeps this work from being done.
-std::optional<std::chrono::milliseconds> delay_left(const Draft& draft);
+std::optional<std::chrono::milliseconds> delay_left(const DesiredState& desired);
 
 /// Something else was sent since: what the proxy acknowledged may be over at any moment.
-bool is_overtaken(const Draft& draft);
+bool is_overtaken(const DesiredState& desired);
 
 /// These wishes were fulfilled and told before.
-bool is_settled(const Draft& draft);
+bool is_settled(const DesiredState& desired);
 
 /// Where the work stands, for the conditions.
-Standing standing_of(const Draft& draft);
+Progress progress_of(const DesiredState& desired);
 
 }  // namespace kindlb::core

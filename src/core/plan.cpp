@@ -12,133 +12,136 @@ namespace {
 constexpr std::chrono::seconds kLookAgain{30};
 
 /// A Warning for each annotation that makes no sense: once per change of the Service.
-std::vector<EventNote> mistakes_of(const Draft& draft) {
+std::vector<EventNote> annotation_warnings(const DesiredState& desired) {
   std::vector<EventNote> out;
-  for (const auto& mistake : draft.request.mistakes)
+  for (const auto& mistake : desired.request.mistakes)
     out.push_back({EventType::Warning, "InvalidAnnotation", mistake});
   return out;
 }
 
-void tell(Plan& plan, const Draft& draft, Standing standing) {
-  if (standing.stage == Stage::Serving) plan.told = {draft.hash, draft.revision.shape};
-  if (draft.verdict.outcome == Outcome::Degrade) standing.degraded = draft.verdict.reasons;
-  plan.write = next_status(draft.service(), draft.hash, standing, draft.world.now);
+void report(Plan& plan, const DesiredState& desired, Progress progress) {
+  if (progress.phase == Phase::Serving) plan.last_reported = {desired.hash, desired.revision.shape};
+  if (desired.verdict.outcome == Outcome::Degrade) progress.degraded = desired.verdict.reasons;
+  plan.write = next_status(desired.service(), desired.hash, progress, desired.snapshot.now);
   if (!plan.write) return;
-  plan.events = events_for(draft.service(), *plan.write);
-  if (is_observed(draft)) return;
-  for (auto& warning : mistakes_of(draft)) plan.events.push_back(std::move(warning));
+  plan.events = events_for(desired.service(), *plan.write);
+  if (is_observed(desired)) return;
+  for (auto& warning : annotation_warnings(desired)) plan.events.push_back(std::move(warning));
 }
 
-Standing refusal(const Draft& draft) {
-  return {.stage = Stage::Refused, .message = summary_message(draft.verdict.reasons)};
+Progress refusal(const DesiredState& desired) {
+  return {.phase = Phase::Refused, .message = summary_message(desired.verdict.reasons)};
 }
 
-Plan refuse(const Draft& draft) {
+Plan refuse(const DesiredState& desired) {
   Plan plan;
   plan.unreserve = true;
-  plan.remove_proxy = draft.world.proxy.present || draft.world.proxy.coming;
-  tell(plan, draft, refusal(draft));
+  plan.remove_proxy = desired.snapshot.proxy.present || desired.snapshot.proxy.coming;
+  report(plan, desired, refusal(desired));
   // Whoever holds the address that is asked for may let go of it.
-  if (!draft.request.addresses.by_family.empty()) plan.again = kLookAgain;
+  if (!desired.request.addresses.by_family.empty()) plan.again = kLookAgain;
   return plan;
 }
 
-std::string exhaustion_text(const ServiceWorld& world, IpFamily family) {
-  const auto space = world.network.find(family);
+std::string exhaustion_text(const ServiceSnapshot& snapshot, IpFamily family) {
+  const auto space = snapshot.network.find(family);
   return std::string("No free ") + name_of(family) + " address is left in " +
-         (space == world.network.end() ? "the docker network" : where_from(space->second)) +
+         (space == snapshot.network.end() ? "the docker network" : where_from(space->second)) +
          "; delete a Service, widen --ip-range or use a larger docker network.";
 }
 
-Plan no_address(const Draft& draft, IpFamily family) {
+Plan no_address(const DesiredState& desired, IpFamily family) {
   Plan plan;
-  const auto& world = draft.world;
-  const bool former = serves_former(draft);
-  if (world.network.empty() && world.trouble) {
-    tell(plan, draft,
-         {.stage = former ? Stage::FailingOld : Stage::Failing, .message = world.trouble->message});
+  const auto& snapshot = desired.snapshot;
+  const bool former = serves_previous(desired);
+  if (snapshot.network.empty() && snapshot.trouble) {
+    report(plan, desired,
+           {.phase = former ? Phase::UpdateFailing : Phase::Failing,
+            .message = snapshot.trouble->message});
     return plan;
   }
-  if (world.network.empty() || !world.may_allocate) {
+  if (snapshot.network.empty() || !snapshot.may_allocate) {
     // Nothing is wrong yet: who has which address is still being learned.
     plan.again = std::chrono::milliseconds(100);
     return plan;
   }
-  tell(plan, draft,
-       {.stage = former ? Stage::FailingOld : Stage::GivenUp,
-        .message = exhaustion_text(world, family)});
+  report(plan, desired,
+         {.phase = former ? Phase::UpdateFailing : Phase::GivenUp,
+          .message = exhaustion_text(snapshot, family)});
   plan.again = kLookAgain;
   return plan;
 }
 
 /// Whether the first write for these wishes has been accepted: nothing is claimed before.
-bool announced(const Draft& draft) {
-  return is_observed(draft) && has_finalizer(draft.service()) &&
-         find_condition(draft.conditions(), kServingCondition) != nullptr;
+bool announced(const DesiredState& desired) {
+  return is_observed(desired) && has_finalizer(desired.service()) &&
+         find_condition(desired.conditions(), kServingCondition) != nullptr;
 }
 
 /// The message for the proxy, if it has not got it already.
-void drive_proxy(Plan& plan, const Draft& draft) {
-  const auto& world = draft.world;
-  const auto& proxy = world.proxy;
+void drive_proxy(Plan& plan, const DesiredState& desired) {
+  const auto& snapshot = desired.snapshot;
+  const auto& proxy = snapshot.proxy;
   if (!proxy.present) {
-    plan.claim = !proxy.coming && !world.trouble;
+    plan.claim = !proxy.coming && !snapshot.trouble;
     return;
   }
-  const bool known = proxy.acknowledged == draft.revision && proxy.live && !is_overtaken(draft);
-  const auto probes = is_settled(draft) ? draft.scouts : wanted_probes(draft);
+  const bool known = proxy.acknowledged == desired.revision && proxy.live && !is_overtaken(desired);
+  const auto probes = is_settled(desired) ? desired.scouts : wanted_probes(desired);
   const bool needs_probe =
-      proxy.reach == Reach::Unknown && !endpoints_unknown(world) && !probes.empty();
-  if (proxy.sent == draft.revision || (known && !needs_probe)) return;
-  if (proxy.rejected == draft.revision || !proxy.live) return;
-  plan.apply = draft.config;
-  plan.revision = draft.revision;
+      proxy.reach == Reach::Unknown && !endpoints_unknown(snapshot) && !probes.empty();
+  if (proxy.sent == desired.revision || (known && !needs_probe)) return;
+  if (proxy.rejected == desired.revision || !proxy.live) return;
+  plan.apply = desired.config;
+  plan.revision = desired.revision;
   plan.probes = probes;
 }
 
 /// While a delay lasts a proxy goes on with what it has, or, where Serving was promised to be
 /// False, keeps the addresses and answers on none of them.
-void hold_proxy(Plan& plan, Draft& draft, std::chrono::milliseconds left) {
+void hold_proxy(Plan& plan, DesiredState& desired, std::chrono::milliseconds left) {
   plan.again = left;
-  if (reported_serving(draft.service()) || !draft.world.proxy.present) return;
-  draft.config.listeners.clear();
-  draft.config.backends.clear();
-  draft.config.routes.clear();
-  draft.revision = revision_of(draft.config);
-  drive_proxy(plan, draft);
+  if (reported_serving(desired.service()) || !desired.snapshot.proxy.present) return;
+  desired.config.listeners.clear();
+  desired.config.backends.clear();
+  desired.config.routes.clear();
+  desired.revision = revision_of(desired.config);
+  drive_proxy(plan, desired);
 }
 
-Plan serve(Draft& draft) {
-  if (const auto family = complete_draft(draft)) return no_address(draft, *family);
+Plan serve(DesiredState& desired) {
+  if (const auto family = complete_desired_state(desired)) return no_address(desired, *family);
   Plan plan;
-  for (const auto& [family, address] : draft.addresses) {
+  for (const auto& [family, address] : desired.addresses) {
     plan.addresses.push_back(address.address);
     plan.prepare.push_back(address);
   }
   plan.may_fall_back =
-      draft.config.direct && datapath_for(draft.request, draft.policy) == Datapath::Auto;
-  plan.detoured = draft.detoured;
-  plan.scouting = !draft.scouts.empty() && draft.world.proxy.acknowledged == draft.revision &&
-                  draft.world.proxy.sent.empty();
-  tell(plan, draft, standing_of(draft));
-  const auto left = delay_left(draft);
-  if (!left && !draft.request.faults.infrastructure.empty()) {
-    plan.remove_proxy = draft.world.proxy.present || draft.world.proxy.coming;
+      desired.config.direct && datapath_for(desired.request, desired.policy) == Datapath::Auto;
+  plan.detoured = desired.detoured;
+  plan.scouting = !desired.scouts.empty() &&
+                  desired.snapshot.proxy.acknowledged == desired.revision &&
+                  desired.snapshot.proxy.sent.empty();
+  report(plan, desired, progress_of(desired));
+  const auto left = delay_left(desired);
+  if (!left && !desired.request.faults.infrastructure.empty()) {
+    plan.remove_proxy = desired.snapshot.proxy.present || desired.snapshot.proxy.coming;
     return plan;
   }
-  if (announced(draft)) {
+  if (announced(desired)) {
     if (left)
-      hold_proxy(plan, draft, *left);
+      hold_proxy(plan, desired, *left);
     else
-      drive_proxy(plan, draft);
+      drive_proxy(plan, desired);
   }
-  if (endpoints_unknown(draft.world) && !plan.again) plan.again = kSliceGrace - draft.world.age;
+  if (endpoints_unknown(desired.snapshot) && !plan.again)
+    plan.again = kSliceGrace - desired.snapshot.age;
   return plan;
 }
 
-Plan let_go(const ServiceWorld& world, Teardown teardown) {
+Plan release(const ServiceSnapshot& snapshot, Teardown teardown) {
   Plan plan;
-  if (world.proxy.present || world.proxy.coming)
+  if (snapshot.proxy.present || snapshot.proxy.coming)
     plan.remove_proxy = true;
   else
     plan.teardown = teardown;
@@ -153,63 +156,63 @@ Service as_new(Service service) {
 }
 
 /// As if a proxy had done all that the draft says and had reached somebody through it.
-Standing standing_once_done(const Draft& draft) {
-  const auto service = as_new(draft.service());
-  auto world = draft.world;
-  world.service = &service;
-  world.proxy = {.present = true, .live = true, .acknowledged = draft.revision};
-  world.proxy.reach = Reach::Reached;
-  world.age = kSliceGrace;
-  world.trouble.reset();
-  Draft done{.world = world,
-             .policy = draft.policy,
-             .hash = draft.hash,
-             .request = draft.request,
-             .verdict = draft.verdict,
-             .addresses = draft.addresses,
-             .paths = draft.paths,
-             .config = draft.config,
-             .revision = draft.revision};
+Progress progress_once_done(const DesiredState& desired) {
+  const auto service = as_new(desired.service());
+  auto snapshot = desired.snapshot;
+  snapshot.service = &service;
+  snapshot.proxy = {.present = true, .live = true, .acknowledged = desired.revision};
+  snapshot.proxy.reach = Reach::Reached;
+  snapshot.age = kSliceGrace;
+  snapshot.trouble.reset();
+  DesiredState done{.snapshot = snapshot,
+                    .policy = desired.policy,
+                    .hash = desired.hash,
+                    .request = desired.request,
+                    .verdict = desired.verdict,
+                    .addresses = desired.addresses,
+                    .paths = desired.paths,
+                    .config = desired.config,
+                    .revision = desired.revision};
   done.request.faults.provisioning_delay = {};
-  return standing_of(done);
+  return progress_of(done);
 }
 
 }  // namespace
 
-Plan plan_service(const ServiceWorld& world, const Policy& policy) {
-  switch (claim_of(*world.service, policy)) {
+Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy) {
+  switch (claim_of(*snapshot.service, policy)) {
     case Claim::NotOurs: {
       Plan plan;
-      plan.remove_proxy = world.proxy.present || world.proxy.coming;
+      plan.remove_proxy = snapshot.proxy.present || snapshot.proxy.coming;
       return plan;
     }
     case Claim::ReleaseDeleted:
-      return let_go(world, Teardown::DropFinalizer);
+      return release(snapshot, Teardown::DropFinalizer);
     case Claim::ReleaseChanged:
-      return let_go(world, Teardown::TakeBack);
+      return release(snapshot, Teardown::TakeBack);
     case Claim::Ours:
       break;
   }
-  auto draft = begin_draft(world, policy);
-  return draft.verdict.outcome == Outcome::Refuse ? refuse(draft) : serve(draft);
+  auto desired = begin_desired_state(snapshot, policy);
+  return desired.verdict.outcome == Outcome::Refuse ? refuse(desired) : serve(desired);
 }
 
-Forecast foresee(const ServiceWorld& world, const Policy& policy) {
-  Forecast out{.claim = claim_of(*world.service, policy)};
+Forecast foresee(const ServiceSnapshot& snapshot, const Policy& policy) {
+  Forecast out{.claim = claim_of(*snapshot.service, policy)};
   if (out.claim != Claim::Ours) return out;
-  auto draft = begin_draft(world, policy);
-  out.verdict = draft.verdict;
-  out.warnings = mistakes_of(draft);
-  const bool refused = draft.verdict.outcome == Outcome::Refuse;
-  auto standing = refusal(draft);
-  if (const auto family = refused ? std::nullopt : complete_draft(draft))
-    standing = {.stage = Stage::GivenUp, .message = exhaustion_text(world, *family)};
+  auto desired = begin_desired_state(snapshot, policy);
+  out.verdict = desired.verdict;
+  out.warnings = annotation_warnings(desired);
+  const bool refused = desired.verdict.outcome == Outcome::Refuse;
+  auto progress = refusal(desired);
+  if (const auto family = refused ? std::nullopt : complete_desired_state(desired))
+    progress = {.phase = Phase::GivenUp, .message = exhaustion_text(snapshot, *family)};
   else if (!refused)
-    standing = standing_once_done(draft);
-  if (standing.stage == Stage::GivenUp) out.failure = standing.message;
-  if (standing.stage == Stage::Serving) out.config = draft.config;
-  if (draft.verdict.outcome == Outcome::Degrade) standing.degraded = draft.verdict.reasons;
-  out.status = next_status(as_new(*world.service), draft.hash, standing, world.now);
+    progress = progress_once_done(desired);
+  if (progress.phase == Phase::GivenUp) out.failure = progress.message;
+  if (progress.phase == Phase::Serving) out.config = desired.config;
+  if (desired.verdict.outcome == Outcome::Degrade) progress.degraded = desired.verdict.reasons;
+  out.status = next_status(as_new(*snapshot.service), desired.hash, progress, snapshot.now);
   return out;
 }
 

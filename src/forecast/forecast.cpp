@@ -131,7 +131,7 @@ class World {
     std::ranges::stable_partition(
         order, [&](std::size_t i) { return !services[i].status.ingress.empty(); });
     std::vector<Outlook> out(services.size());
-    core::ServiceWorld world;
+    core::ServiceSnapshot world;
     world.nodes = &nodes_;
     world.network = std::move(network_);
     world.age = core::kSliceGrace;  // what is not in the files does not exist

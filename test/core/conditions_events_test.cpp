@@ -6,18 +6,18 @@ using namespace kindlb::test;
 
 namespace {
 
-std::vector<std::string> events(const Service& before, const Standing& stands,
+std::vector<std::string> events(const Service& before, const Progress& after,
                                 const std::string& hash = kHash, Timestamp now = at(200)) {
   std::vector<std::string> out;
-  const auto write = next_status(before, hash, stands, now);
+  const auto write = next_status(before, hash, after, now);
   if (!write) return out;
   for (const auto& event : events_for(before, *write))
     out.push_back(shown(event.type) + " " + event.reason);
   return out;
 }
 
-Standing degraded(Stage stage) {
-  auto out = standing(stage);
+Progress degraded(Phase phase) {
+  auto out = progress(phase);
   out.degraded = one_degradation();
   return out;
 }
@@ -30,82 +30,86 @@ TEST_CASE("events of each change of state") {
   struct Case {
     const char* name;
     Service before;
-    Standing stands;
+    Progress after;
     const char* hash;
     Want want;
   };
-  const auto working = in_stage(fresh(), Stage::Working);
-  const auto failing = in_stage(working, Stage::Failing, at(120));
-  const auto updating = in_stage(serving(), Stage::Updating, at(120), kOtherHash);
-  const auto failing_old = in_stage(updating, Stage::FailingOld, at(130), kOtherHash);
-  const auto was_degraded = accepted(fresh(), written(fresh(), degraded(Stage::Serving), at(100)));
+  const auto working = in_phase(fresh(), Phase::Working);
+  const auto failing = in_phase(working, Phase::Failing, at(120));
+  const auto updating = in_phase(serving(), Phase::Updating, at(120), kOtherHash);
+  const auto failing_old = in_phase(updating, Phase::UpdateFailing, at(130), kOtherHash);
+  const auto was_degraded = accepted(fresh(), written(fresh(), degraded(Phase::Serving), at(100)));
   const Case cases[] = {
-      {"seen, work begins", fresh(), standing(Stage::Working), kHash, {"Normal Provisioning"}},
-      {"seen and refused", fresh(), standing(Stage::Refused), kHash, {"Warning Unsupported"}},
-      {"seen and ready at once", fresh(), standing(Stage::Serving), kHash, {"Normal Serving"}},
-      {"work finished", working, standing(Stage::Serving), kHash, {"Normal Serving"}},
-      {"work failed", working, standing(Stage::Failing), kHash, {"Warning Infrastructure"}},
-      {"work given up", working, standing(Stage::GivenUp), kHash, {"Warning Infrastructure"}},
-      {"changed while being worked on", working, standing(Stage::Working), kOtherHash, {}},
-      {"failed, the same again", failing, standing(Stage::Failing), kHash, {}},
+      {"seen, work begins", fresh(), progress(Phase::Working), kHash, {"Normal Provisioning"}},
+      {"seen and refused", fresh(), progress(Phase::Refused), kHash, {"Warning Unsupported"}},
+      {"seen and ready at once", fresh(), progress(Phase::Serving), kHash, {"Normal Serving"}},
+      {"work finished", working, progress(Phase::Serving), kHash, {"Normal Serving"}},
+      {"work failed", working, progress(Phase::Failing), kHash, {"Warning Infrastructure"}},
+      {"work given up", working, progress(Phase::GivenUp), kHash, {"Warning Infrastructure"}},
+      {"changed while being worked on", working, progress(Phase::Working), kOtherHash, {}},
+      {"failed, the same again", failing, progress(Phase::Failing), kHash, {}},
       {"failed, for another reason",
        failing,
-       standing(Stage::Failing, "Other."),
+       progress(Phase::Failing, "Other."),
        kHash,
        {"Warning Infrastructure"}},
       {"failed, then changed: work begins again",
        failing,
-       standing(Stage::Working),
+       progress(Phase::Working),
        kOtherHash,
        {"Normal Provisioning"}},
-      {"failed, then well", failing, standing(Stage::Serving), kHash, {"Normal Serving"}},
-      {"update begins", serving(), standing(Stage::Updating), kOtherHash, {"Normal Provisioning"}},
-      {"update in effect", updating, standing(Stage::Serving), kOtherHash, {"Normal Updated"}},
+      {"failed, then well", failing, progress(Phase::Serving), kHash, {"Normal Serving"}},
+      {"update begins", serving(), progress(Phase::Updating), kOtherHash, {"Normal Provisioning"}},
+      {"update in effect", updating, progress(Phase::Serving), kOtherHash, {"Normal Updated"}},
       {"update rejected",
        updating,
-       standing(Stage::FailingOld),
+       progress(Phase::UpdateFailing),
        kOtherHash,
        {"Warning Infrastructure"}},
-      {"update rejected, the same again", failing_old, standing(Stage::FailingOld), kOtherHash, {}},
+      {"update rejected, the same again",
+       failing_old,
+       progress(Phase::UpdateFailing),
+       kOtherHash,
+       {}},
       {"update rejected, then in effect",
        failing_old,
-       standing(Stage::Serving),
+       progress(Phase::Serving),
        kOtherHash,
        {"Normal Updated"}},
       {"update interrupts",
        serving(),
-       standing(Stage::Working),
+       progress(Phase::Working),
        kOtherHash,
        {"Normal Provisioning"}},
-      {"update without work", serving(), standing(Stage::Serving), kOtherHash, {}},
-      {"proxy died", serving(), standing(Stage::Failing), kHash, {"Warning Infrastructure"}},
+      {"update without work", serving(), progress(Phase::Serving), kOtherHash, {}},
+      {"proxy died", serving(), progress(Phase::Failing), kHash, {"Warning Infrastructure"}},
       {"an update makes it refused",
        serving(),
-       standing(Stage::Refused),
+       progress(Phase::Refused),
        kOtherHash,
        {"Warning Unsupported"}},
-      {"nothing changed", serving(), standing(Stage::Serving), kHash, {}},
+      {"nothing changed", serving(), progress(Phase::Serving), kHash, {}},
       {"served degraded",
        working,
-       degraded(Stage::Serving),
+       degraded(Phase::Serving),
        kHash,
        {"Normal Serving", "Warning Degraded"}},
-      {"still degraded", was_degraded, degraded(Stage::Serving), kOtherHash, {}},
-      {"no longer degraded", was_degraded, standing(Stage::Serving), kOtherHash, {}},
+      {"still degraded", was_degraded, degraded(Phase::Serving), kOtherHash, {}},
+      {"no longer degraded", was_degraded, progress(Phase::Serving), kOtherHash, {}},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      CHECK(events(c.before, c.stands, c.hash) == c.want);
+      CHECK(events(c.before, c.after, c.hash) == c.want);
     }
   }
 }
 
 TEST_CASE("events carry the words of their condition") {
-  const auto write = written(fresh(), standing(Stage::Refused, "SCTP/9 is not supported."));
+  const auto write = written(fresh(), progress(Phase::Refused, "SCTP/9 is not supported."));
   CHECK(events_for(fresh(), write) ==
         std::vector<EventNote>{{EventType::Warning, "Unsupported", "SCTP/9 is not supported."}});
 
-  const auto served = written(fresh(), degraded(Stage::Serving));
+  const auto served = written(fresh(), degraded(Phase::Serving));
   const auto notes = events_for(fresh(), served);
   REQUIRE(notes.size() == 2);
   CHECK(notes[0].message == serving_of(served).message);
@@ -114,7 +118,7 @@ TEST_CASE("events carry the words of their condition") {
 
 TEST_CASE("an update that begins is told in the words of Provisioning") {
   const auto write =
-      written(serving(), standing(Stage::Updating, "Being set up."), at(200), kOtherHash);
+      written(serving(), progress(Phase::Updating, "Being set up."), at(200), kOtherHash);
   CHECK(events_for(serving(), write) ==
         std::vector<EventNote>{{EventType::Normal, "Provisioning", "Being set up."}});
 }

@@ -21,9 +21,9 @@ inline std::vector<core::Ingress> ingress_of(const std::string& address) {
   return {{.ip = address, .ip_mode = "Proxy", .ports = {{80, core::Protocol::Tcp, ""}}}};
 }
 
-inline core::Standing standing(core::Stage stage, const std::string& message = "Words.") {
-  core::Standing out{.stage = stage, .message = message};
-  if (stage == core::Stage::Serving) out.ingress = ingress_of("172.18.255.254");
+inline core::Progress progress(core::Phase phase, const std::string& message = "Words.") {
+  core::Progress out{.phase = phase, .message = message};
+  if (phase == core::Phase::Serving) out.ingress = ingress_of("172.18.255.254");
   return out;
 }
 
@@ -32,20 +32,20 @@ inline core::Service fresh() {
 }
 
 /// The Service after a write for `stage` at `now`; unchanged if there was nothing to write.
-inline core::Service in_stage(const core::Service& before, core::Stage stage,
+inline core::Service in_phase(const core::Service& before, core::Phase phase,
                               core::Timestamp now = at(100), const std::string& hash = kHash) {
-  const auto write = core::next_status(before, hash, standing(stage), now);
+  const auto write = core::next_status(before, hash, progress(phase), now);
   return write ? accepted(before, *write) : before;
 }
 
 /// First seen at 100, serving since 110.
 inline core::Service serving() {
-  return in_stage(in_stage(fresh(), core::Stage::Working), core::Stage::Serving, at(110));
+  return in_phase(in_phase(fresh(), core::Phase::Working), core::Phase::Serving, at(110));
 }
 
-inline core::StatusApply written(const core::Service& before, const core::Standing& now_stands,
+inline core::StatusApply written(const core::Service& before, const core::Progress& after,
                                  core::Timestamp now = at(200), const std::string& hash = kHash) {
-  const auto write = core::next_status(before, hash, now_stands, now);
+  const auto write = core::next_status(before, hash, after, now);
   REQUIRE(write.has_value());
   return *write;
 }

@@ -11,7 +11,7 @@ namespace {
 struct Row {
   const char* name;
   Service before;
-  Stage stage;
+  Phase phase;
   const char* hash;
   const char* provisioning;
   const char* serving;
@@ -20,63 +20,63 @@ struct Row {
 
 std::vector<Row> rows() {
   const auto filled = ingress_of("172.18.255.254");
-  const auto working = in_stage(fresh(), Stage::Working);
-  const auto updating = in_stage(serving(), Stage::Updating, at(120), kOtherHash);
-  const auto dead = in_stage(serving(), Stage::Failing, at(120));
+  const auto working = in_phase(fresh(), Phase::Working);
+  const auto updating = in_phase(serving(), Phase::Updating, at(120), kOtherHash);
+  const auto dead = in_phase(serving(), Phase::Failing, at(120));
   return {
       {"seen, will be refused",
        fresh(),
-       Stage::Refused,
+       Phase::Refused,
        kHash,
        "False/Complete",
        "False/Unsupported",
        {}},
       {"seen, work begins",
        fresh(),
-       Stage::Working,
+       Phase::Working,
        kHash,
        "True/Provisioning",
        "False/Provisioning",
        {}},
-      {"seen, ready at once", fresh(), Stage::Serving, kHash, "False/Complete", "True/Serving",
+      {"seen, ready at once", fresh(), Phase::Serving, kHash, "False/Complete", "True/Serving",
        filled},
-      {"work finished", working, Stage::Serving, kHash, "False/Complete", "True/Serving", filled},
+      {"work finished", working, Phase::Serving, kHash, "False/Complete", "True/Serving", filled},
       {"work failed, a retry is scheduled",
        working,
-       Stage::Failing,
+       Phase::Failing,
        kHash,
        "True/Provisioning",
        "False/Infrastructure",
        {}},
       {"work failed, given up",
        working,
-       Stage::GivenUp,
+       Phase::GivenUp,
        kHash,
        "False/Complete",
        "False/Infrastructure",
        {}},
-      {"served, then work failed and a retry is scheduled", serving(), Stage::Failing, kOtherHash,
+      {"served, then work failed and a retry is scheduled", serving(), Phase::Failing, kOtherHash,
        "True/Provisioning", "False/Infrastructure", filled},
-      {"served, then no eligible node at all", serving(), Stage::GivenUp, kHash, "False/Complete",
+      {"served, then no eligible node at all", serving(), Phase::GivenUp, kHash, "False/Complete",
        "False/Infrastructure", filled},
-      {"update rejected while the old configuration serves", updating, Stage::FailingOld,
+      {"update rejected while the old configuration serves", updating, Phase::UpdateFailing,
        kOtherHash, "True/Provisioning", "True/Serving", filled},
       {"was serving, an update makes it refused",
        serving(),
-       Stage::Refused,
+       Phase::Refused,
        kOtherHash,
        "False/Complete",
        "False/Unsupported",
        {}},
-      {"an update that keeps serving the old semantics", serving(), Stage::Updating, kOtherHash,
+      {"an update that keeps serving the old semantics", serving(), Phase::Updating, kOtherHash,
        "True/Provisioning", "True/Serving", filled},
-      {"that update finished", updating, Stage::Serving, kOtherHash, "False/Complete",
+      {"that update finished", updating, Phase::Serving, kOtherHash, "False/Complete",
        "True/Serving", filled},
-      {"an update that must interrupt", serving(), Stage::Working, kOtherHash, "True/Provisioning",
+      {"an update that must interrupt", serving(), Phase::Working, kOtherHash, "True/Provisioning",
        "False/Provisioning", filled},
-      {"proxy died, being healed", serving(), Stage::Failing, kHash, "True/Provisioning",
+      {"proxy died, being healed", serving(), Phase::Failing, kHash, "True/Provisioning",
        "False/Infrastructure", filled},
-      {"healed", dead, Stage::Serving, kHash, "False/Complete", "True/Serving", filled},
+      {"healed", dead, Phase::Serving, kHash, "False/Complete", "True/Serving", filled},
   };
 }
 
@@ -85,7 +85,7 @@ std::vector<Row> rows() {
 TEST_CASE("what the conditions say at each moment") {
   for (const auto& row : rows()) {
     SUBCASE(row.name) {
-      const auto write = written(row.before, standing(row.stage), at(200), row.hash);
+      const auto write = written(row.before, progress(row.phase), at(200), row.hash);
       CHECK(brief(provisioning_of(write)) == row.provisioning);
       CHECK(brief(serving_of(write)) == row.serving);
       CHECK(write.ingress == row.ingress);
@@ -96,7 +96,7 @@ TEST_CASE("what the conditions say at each moment") {
 TEST_CASE("every write carries everything we own") {
   for (const auto& row : rows()) {
     SUBCASE(row.name) {
-      const auto write = written(row.before, standing(row.stage), at(200), row.hash);
+      const auto write = written(row.before, progress(row.phase), at(200), row.hash);
       CHECK(write.key == row.before.key);
       CHECK(write.uid == row.before.uid);
       CHECK(write.finalizer);
@@ -115,8 +115,8 @@ TEST_CASE("a status that is already right is not written again") {
   for (const auto& row : rows()) {
     SUBCASE(row.name) {
       const auto service =
-          accepted(row.before, written(row.before, standing(row.stage), at(200), row.hash));
-      CHECK_FALSE(next_status(service, row.hash, standing(row.stage), at(5000)).has_value());
+          accepted(row.before, written(row.before, progress(row.phase), at(200), row.hash));
+      CHECK_FALSE(next_status(service, row.hash, progress(row.phase), at(5000)).has_value());
     }
   }
 }
@@ -126,14 +126,14 @@ TEST_CASE("the order of conditions and those of others do not cause a write") {
   service.status.conditions.push_back(
       {"example.com/Checked", ConditionStatus::True, "Yes", "", at(5)});
   std::reverse(service.status.conditions.begin(), service.status.conditions.end());
-  CHECK_FALSE(next_status(service, kHash, standing(Stage::Serving), at(200)).has_value());
+  CHECK_FALSE(next_status(service, kHash, progress(Phase::Serving), at(200)).has_value());
 }
 
 TEST_CASE("conditions of others are not ours to write") {
   auto service = fresh();
   service.status.conditions.push_back(
       {"LoadBalancerPortsError", ConditionStatus::True, "Old", "", at(5)});
-  const auto write = written(service, standing(Stage::Working));
+  const auto write = written(service, progress(Phase::Working));
   CHECK(find_condition(write.conditions, "LoadBalancerPortsError") == nullptr);
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("what somebody took away is written again") {
   SUBCASE("a port's status") {
     service.status.ingress[0].ports.clear();
   }
-  const auto write = written(service, standing(Stage::Serving));
+  const auto write = written(service, progress(Phase::Serving));
   CHECK(write.finalizer);
   CHECK(write.observed == kHash);
   CHECK(write.ingress == ingress_of("172.18.255.254"));
@@ -166,46 +166,47 @@ TEST_CASE("what somebody took away is written again") {
 
 TEST_CASE("an ingress another provider left is not kept before we serve it") {
   const auto foreign = a_service().with_port(80).reporting("192.0.2.7").build();
-  CHECK(written(foreign, standing(Stage::Working)).ingress.empty());
-  CHECK(written(foreign, standing(Stage::Serving)).ingress == ingress_of("172.18.255.254"));
+  CHECK(written(foreign, progress(Phase::Working)).ingress.empty());
+  CHECK(written(foreign, progress(Phase::Serving)).ingress == ingress_of("172.18.255.254"));
 }
 
 TEST_CASE("messages tell what is served, what is wrong, and what happens next") {
   SUBCASE("serving names address and ports") {
-    const auto message = serving_of(written(fresh(), standing(Stage::Serving))).message;
+    const auto message = serving_of(written(fresh(), progress(Phase::Serving))).message;
     CHECK(mentions(message, "172.18.255.254"));
     CHECK(mentions(message, "TCP/80"));
   }
   SUBCASE("serving does not claim closed ports") {
-    auto stands = standing(Stage::Serving);
-    stands.ingress[0].ports.push_back({9, Protocol::Sctp, "kindlb.dev/PortsNotSupported"});
-    CHECK_FALSE(mentions(serving_of(written(fresh(), stands)).message, "SCTP/9"));
+    auto after = progress(Phase::Serving);
+    after.ingress[0].ports.push_back({9, Protocol::Sctp, "kindlb.dev/PortsNotSupported"});
+    CHECK_FALSE(mentions(serving_of(written(fresh(), after)).message, "SCTP/9"));
   }
   SUBCASE("serving on two families names both") {
-    auto stands = standing(Stage::Serving);
-    stands.ingress.push_back({.ip = "fc00::fe", .ip_mode = "Proxy"});
-    CHECK(mentions(serving_of(written(fresh(), stands)).message, ", fc00::fe"));
+    auto after = progress(Phase::Serving);
+    after.ingress.push_back({.ip = "fc00::fe", .ip_mode = "Proxy"});
+    CHECK(mentions(serving_of(written(fresh(), after)).message, ", fc00::fe"));
   }
   SUBCASE("refusal says why, in both") {
-    const auto write = written(fresh(), standing(Stage::Refused, "SCTP/9 is not supported."));
+    const auto write = written(fresh(), progress(Phase::Refused, "SCTP/9 is not supported."));
     CHECK(serving_of(write).message == "SCTP/9 is not supported.");
     CHECK(mentions(provisioning_of(write).message, "SCTP/9 is not supported."));
   }
   SUBCASE("failure says that it is tried again") {
-    const auto write = written(fresh(), standing(Stage::Failing, "No image."));
+    const auto write = written(fresh(), progress(Phase::Failing, "No image."));
     CHECK(serving_of(write).message == "No image.");
     CHECK(mentions(provisioning_of(write).message, "Trying again"));
   }
   SUBCASE("a rejected update says which specification is served, and why") {
-    const auto updating = in_stage(serving(), Stage::Updating, at(120), kOtherHash);
-    const auto message = serving_of(written(updating, standing(Stage::FailingOld, "Cannot bind."),
-                                            at(200), kOtherHash))
-                             .message;
+    const auto updating = in_phase(serving(), Phase::Updating, at(120), kOtherHash);
+    const auto message =
+        serving_of(
+            written(updating, progress(Phase::UpdateFailing, "Cannot bind."), at(200), kOtherHash))
+            .message;
     CHECK(mentions(message, "former"));
     CHECK(mentions(message, "Cannot bind."));
   }
   SUBCASE("a note is added to what is served") {
-    CHECK(mentions(serving_of(written(fresh(), standing(Stage::Serving, "Note: x."))).message,
+    CHECK(mentions(serving_of(written(fresh(), progress(Phase::Serving, "Note: x."))).message,
                    "Note: x."));
   }
 }
@@ -213,23 +214,23 @@ TEST_CASE("messages tell what is served, what is wrong, and what happens next") 
 TEST_CASE("Degraded is True with its reasons while serving, else absent") {
   struct Case {
     const char* name;
-    Stage stage;
+    Phase phase;
     bool want;
   };
   const Case cases[] = {
-      {"serving", Stage::Serving, true},
-      {"updating", Stage::Updating, false},
-      {"update failing", Stage::FailingOld, false},
-      {"refused", Stage::Refused, false},
-      {"working", Stage::Working, false},
-      {"failing", Stage::Failing, false},
-      {"given up", Stage::GivenUp, false},
+      {"serving", Phase::Serving, true},
+      {"updating", Phase::Updating, false},
+      {"update failing", Phase::UpdateFailing, false},
+      {"refused", Phase::Refused, false},
+      {"working", Phase::Working, false},
+      {"failing", Phase::Failing, false},
+      {"given up", Phase::GivenUp, false},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      auto stands = standing(c.stage);
-      stands.degraded = one_degradation();
-      const auto write = written(serving(), stands, at(200), kOtherHash);
+      auto after = progress(c.phase);
+      after.degraded = one_degradation();
+      const auto write = written(serving(), after, at(200), kOtherHash);
       const auto* degraded = find_condition(write.conditions, kDegradedCondition);
       REQUIRE((degraded != nullptr) == c.want);
       if (!c.want) return;
@@ -243,32 +244,32 @@ TEST_CASE("until an update takes effect Degraded stays as it was") {
   auto service = serving();
   service.status.conditions.push_back(
       {kDegradedCondition, ConditionStatus::True, "PortsNotSupported", "No SCTP.", at(50)});
-  for (const auto stage : {Stage::Updating, Stage::FailingOld}) {
-    auto stands = standing(stage);
-    stands.degraded = one_degradation();
-    const auto write = written(service, stands, at(200), kOtherHash);
+  for (const auto phase : {Phase::Updating, Phase::UpdateFailing}) {
+    auto after = progress(phase);
+    after.degraded = one_degradation();
+    const auto write = written(service, after, at(200), kOtherHash);
     const auto* degraded = find_condition(write.conditions, kDegradedCondition);
     REQUIRE(degraded != nullptr);
     CHECK(*degraded == service.status.conditions.back());
   }
-  CHECK(find_condition(written(service, standing(Stage::Serving), at(200), kOtherHash).conditions,
+  CHECK(find_condition(written(service, progress(Phase::Serving), at(200), kOtherHash).conditions,
                        kDegradedCondition) == nullptr);
 }
 
 TEST_CASE("Degraded for several reasons says Multiple and all of them") {
-  auto stands = standing(Stage::Serving);
-  stands.degraded = one_degradation();
-  stands.degraded.push_back({"Ports", "PortsNotSupported", "No SCTP."});
-  const auto degraded = condition(written(fresh(), stands).conditions, kDegradedCondition);
+  auto after = progress(Phase::Serving);
+  after.degraded = one_degradation();
+  after.degraded.push_back({"Ports", "PortsNotSupported", "No SCTP."});
+  const auto degraded = condition(written(fresh(), after).conditions, kDegradedCondition);
   CHECK(brief(degraded) == "True/Multiple");
   CHECK(degraded.message == "No affinity. No SCTP.");
 }
 
 TEST_CASE("Degraded goes away, without a False, when its reason does") {
-  auto stands = standing(Stage::Serving);
-  stands.degraded = one_degradation();
-  const auto degraded = accepted(fresh(), written(fresh(), stands));
-  const auto write = written(degraded, standing(Stage::Serving), at(300), kOtherHash);
+  auto after = progress(Phase::Serving);
+  after.degraded = one_degradation();
+  const auto degraded = accepted(fresh(), written(fresh(), after));
+  const auto write = written(degraded, progress(Phase::Serving), at(300), kOtherHash);
   CHECK(find_condition(write.conditions, kDegradedCondition) == nullptr);
   CHECK(find_condition(accepted(degraded, write).status.conditions, kDegradedCondition) == nullptr);
 }

@@ -13,7 +13,7 @@ Timestamp time_of(const Service& service, const char* type) {
 }  // namespace
 
 TEST_CASE("first conditions carry the moment they were written") {
-  const auto write = written(fresh(), standing(Stage::Working), at(42));
+  const auto write = written(fresh(), progress(Phase::Working), at(42));
   CHECK(serving_of(write).last_transition == at(42));
   CHECK(provisioning_of(write).last_transition == at(42));
 }
@@ -21,15 +21,15 @@ TEST_CASE("first conditions carry the moment they were written") {
 TEST_CASE("Provisioning's time moves with every change of the wishes, Serving's does not") {
   struct Case {
     const char* name;
-    Stage stage;
+    Phase phase;
   };
   const Case cases[] = {
-      {"nothing to do for it", Stage::Serving},
-      {"something to do", Stage::Updating},
+      {"nothing to do for it", Phase::Serving},
+      {"something to do", Phase::Updating},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      const auto write = written(serving(), standing(c.stage), at(200), kOtherHash);
+      const auto write = written(serving(), progress(c.phase), at(200), kOtherHash);
       CHECK(provisioning_of(write).last_transition == at(200));
       CHECK(serving_of(write).last_transition == at(110));
       CHECK(write.observed == kOtherHash);
@@ -39,15 +39,15 @@ TEST_CASE("Provisioning's time moves with every change of the wishes, Serving's 
 
 TEST_CASE("Provisioning's time moves even while its value stays") {
   SUBCASE("False, refused twice") {
-    const auto refused = in_stage(fresh(), Stage::Refused);
-    const auto write = written(refused, standing(Stage::Refused), at(200), kOtherHash);
+    const auto refused = in_phase(fresh(), Phase::Refused);
+    const auto write = written(refused, progress(Phase::Refused), at(200), kOtherHash);
     CHECK(brief(provisioning_of(write)) == "False/Complete");
     CHECK(provisioning_of(write).last_transition == at(200));
     CHECK(serving_of(write).last_transition == at(100));
   }
   SUBCASE("True, changed while being worked on") {
-    const auto working = in_stage(fresh(), Stage::Working);
-    const auto write = written(working, standing(Stage::Working), at(200), kOtherHash);
+    const auto working = in_phase(fresh(), Phase::Working);
+    const auto write = written(working, progress(Phase::Working), at(200), kOtherHash);
     CHECK(brief(provisioning_of(write)) == "True/Provisioning");
     CHECK(provisioning_of(write).last_transition == at(200));
     CHECK(serving_of(write).last_transition == at(100));
@@ -55,41 +55,41 @@ TEST_CASE("Provisioning's time moves even while its value stays") {
 }
 
 TEST_CASE("Serving's time moves when the new semantics take effect") {
-  const auto updating = in_stage(serving(), Stage::Updating, at(120), kOtherHash);
+  const auto updating = in_phase(serving(), Phase::Updating, at(120), kOtherHash);
   CHECK(time_of(updating, kServingCondition) == at(110));
-  const auto write = written(updating, standing(Stage::Serving), at(130), kOtherHash);
+  const auto write = written(updating, progress(Phase::Serving), at(130), kOtherHash);
   CHECK(brief(serving_of(write)) == "True/Serving");
   CHECK(serving_of(write).last_transition == at(130));
   CHECK(provisioning_of(write).last_transition == at(130));
 }
 
 TEST_CASE("Serving's time moves when what is reported changes, even with no work to do") {
-  auto stands = standing(Stage::Serving);
-  stands.ingress = ingress_of("172.18.255.9");
-  CHECK(serving_of(written(serving(), stands)).last_transition == at(200));
+  auto after = progress(Phase::Serving);
+  after.ingress = ingress_of("172.18.255.9");
+  CHECK(serving_of(written(serving(), after)).last_transition == at(200));
 }
 
 TEST_CASE("times move when the value does") {
-  const auto failing = in_stage(serving(), Stage::Failing, at(150));
+  const auto failing = in_phase(serving(), Phase::Failing, at(150));
   CHECK(time_of(failing, kServingCondition) == at(150));
   CHECK(time_of(failing, kProvisioningCondition) == at(150));
-  const auto healed = in_stage(failing, Stage::Serving, at(160));
+  const auto healed = in_phase(failing, Phase::Serving, at(160));
   CHECK(time_of(healed, kServingCondition) == at(160));
   CHECK(time_of(healed, kProvisioningCondition) == at(160));
 }
 
 TEST_CASE("new words alone do not move a time") {
   const auto failing =
-      accepted(fresh(), written(fresh(), standing(Stage::Failing, "One."), at(50)));
-  const auto write = written(failing, standing(Stage::Failing, "Two."), at(60));
+      accepted(fresh(), written(fresh(), progress(Phase::Failing, "One."), at(50)));
+  const auto write = written(failing, progress(Phase::Failing, "Two."), at(60));
   CHECK(serving_of(write).message == "Two.");
   CHECK(serving_of(write).last_transition == at(50));
   CHECK(provisioning_of(write).last_transition == at(50));
 }
 
 TEST_CASE("a failing update does not move Serving's time: the old semantics still hold") {
-  const auto updating = in_stage(serving(), Stage::Updating, at(120), kOtherHash);
-  const auto write = written(updating, standing(Stage::FailingOld), at(130), kOtherHash);
+  const auto updating = in_phase(serving(), Phase::Updating, at(120), kOtherHash);
+  const auto write = written(updating, progress(Phase::UpdateFailing), at(130), kOtherHash);
   CHECK(serving_of(write).last_transition == at(110));
   CHECK(provisioning_of(write).last_transition == at(120));
 }
@@ -108,7 +108,7 @@ TEST_CASE("two changes in one second are both visible") {
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      const auto failing = in_stage(serving(), Stage::Failing, at(c.now));
+      const auto failing = in_phase(serving(), Phase::Failing, at(c.now));
       CHECK(time_of(failing, kServingCondition) == at(c.want));
     }
   }
@@ -117,7 +117,7 @@ TEST_CASE("two changes in one second are both visible") {
 TEST_CASE("many changes in one second each add one") {
   auto service = serving();
   for (int i = 1; i <= 5; ++i) {
-    service = in_stage(service, Stage::Serving, at(110), "hash-" + std::to_string(i + 10));
+    service = in_phase(service, Phase::Serving, at(110), "hash-" + std::to_string(i + 10));
     CHECK(time_of(service, kProvisioningCondition) == at(110 + i));
     CHECK(time_of(service, kServingCondition) == at(110));
   }
@@ -127,17 +127,17 @@ TEST_CASE("nothing else moves a time: a resync, a restart, other endpoints, a la
   auto service = serving();
   service.resource_version = "99";
   service.annotations["example.com/team"] = "blue";
-  CHECK_FALSE(next_status(service, kHash, standing(Stage::Serving), at(5000)).has_value());
+  CHECK_FALSE(next_status(service, kHash, progress(Phase::Serving), at(5000)).has_value());
   CHECK_FALSE(
-      next_status(service, kHash, standing(Stage::Serving, "Note: x."), at(5000)).has_value());
+      next_status(service, kHash, progress(Phase::Serving, "Note: x."), at(5000)).has_value());
 }
 
 TEST_CASE("Degraded keeps its time while it stays True") {
-  auto stands = standing(Stage::Serving);
-  stands.degraded = one_degradation();
-  const auto degraded = accepted(fresh(), written(fresh(), stands, at(50)));
-  stands.degraded.push_back({"Ports", "PortsNotSupported", "No SCTP."});
-  const auto write = written(degraded, stands, at(60), kOtherHash);
+  auto after = progress(Phase::Serving);
+  after.degraded = one_degradation();
+  const auto degraded = accepted(fresh(), written(fresh(), after, at(50)));
+  after.degraded.push_back({"Ports", "PortsNotSupported", "No SCTP."});
+  const auto write = written(degraded, after, at(60), kOtherHash);
   const auto now = condition(write.conditions, kDegradedCondition);
   CHECK(now.reason == "Multiple");
   CHECK(now.last_transition == at(50));

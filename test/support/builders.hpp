@@ -249,7 +249,7 @@ struct World {
        {cidr("172.18.0.0/16"), {ip("172.18.0.1"), ip("172.18.0.2"), ip("172.18.0.3")}}}};
   std::vector<core::IpAddress> reserved;
   core::ProxyView proxy;
-  core::Told told;
+  core::LastReported last_reported;
   std::optional<core::Trouble> trouble;
   bool direct_blocked = false;
   std::chrono::milliseconds age{0};
@@ -257,15 +257,15 @@ struct World {
   core::Timestamp now = at(1000);
   core::Policy policy;
 
-  core::ServiceWorld view() const {
-    core::ServiceWorld out;
+  core::ServiceSnapshot view() const {
+    core::ServiceSnapshot out;
     out.service = &service;
     for (const auto& slice : slices) out.slices.push_back(&slice);
     out.nodes = &nodes;
     out.network = network;
     out.reserved = reserved;
     out.proxy = proxy;
-    out.told = told;
+    out.last_reported = last_reported;
     out.trouble = trouble;
     out.direct_blocked = direct_blocked;
     out.age = age;

@@ -124,7 +124,7 @@ inline doctest::String toString(Claim value) {
 inline doctest::String toString(Outcome value) {
   return enumerator(std::array{"Serve", "Degrade", "Refuse"}, value);
 }
-inline doctest::String toString(Stage value) {
+inline doctest::String toString(Phase value) {
   return enumerator(
       std::array{"Refused", "Working", "Updating", "Serving", "Failing", "FailingOld", "GivenUp"},
       value);

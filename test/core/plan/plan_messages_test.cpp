@@ -117,11 +117,12 @@ TEST_CASE("an update that took effect moves Serving's time, and so does its way 
 
 TEST_CASE("what was told is remembered once the status says so, and forgotten by a restart") {
   auto life = settled();
-  CHECK(life.told == Told{observed_hash(life.service, life.policy), life.proxy.acknowledged.shape});
+  CHECK(life.last_reported ==
+        LastReported{observed_hash(life.service, life.policy), life.proxy.acknowledged.shape});
   life.kindlb_restarts();
-  CHECK(life.told == Told{});
+  CHECK(life.last_reported == LastReported{});
   CHECK(life.step().empty());
-  CHECK(life.told.shape == life.proxy.acknowledged.shape);
+  CHECK(life.last_reported.shape == life.proxy.acknowledged.shape);
 }
 
 TEST_CASE("Degraded stays until the update takes effect") {

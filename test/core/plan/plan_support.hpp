@@ -28,7 +28,7 @@ class Life : public World {
       service = accepted(service, *next.write);
       writes.push_back(*next.write);
     }
-    if (!next.write && !next.told.hash.empty()) told = next.told;
+    if (!next.write && !next.last_reported.hash.empty()) last_reported = next.last_reported;
     if (!next.addresses.empty()) reserved = next.addresses;
     now += std::chrono::seconds(1);
     return next;
@@ -82,7 +82,7 @@ class Life : public World {
   /// What a restarted kindlb knows: the API, and what the proxies hold and acknowledged.
   void kindlb_restarts() {
     reserved.clear();
-    told = {};
+    last_reported = {};
     trouble.reset();
     direct_blocked = false;
     age = std::chrono::milliseconds(0);

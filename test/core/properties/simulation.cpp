@@ -60,15 +60,15 @@ ProxyView SmallWorld::proxy_view(const Subject& subject) const {
   return out;
 }
 
-ServiceWorld SmallWorld::view(const Subject& subject) const {
-  ServiceWorld out;
+ServiceSnapshot SmallWorld::view(const Subject& subject) const {
+  ServiceSnapshot out;
   out.service = &*subject.object;
   for (const auto& slice : subject.slices) out.slices.push_back(&slice);
   out.nodes = &nodes_;
   out.network = network_for(subject);
   out.reserved = subject.memory.reserved;
   out.proxy = proxy_view(subject);
-  out.told = subject.memory.told;
+  out.last_reported = subject.memory.last_reported;
   out.trouble = subject.memory.trouble;
   out.direct_blocked = subject.memory.direct_blocked;
   out.now = now_;
@@ -87,7 +87,8 @@ bool SmallWorld::step(Subject& subject) {
   const auto next = plan(subject);
   check_plan(subject, next);
   if (!next.addresses.empty()) subject.memory.reserved = next.addresses;
-  if (!next.write && !next.told.hash.empty()) subject.memory.told = next.told;
+  if (!next.write && !next.last_reported.hash.empty())
+    subject.memory.last_reported = next.last_reported;
   if (next.empty()) return false;
   carry_out(subject, next);
   check_addresses();

@@ -59,7 +59,7 @@ class SmallWorld {
   /// What kindlb knows and forgets when it dies.
   struct Memory {
     std::vector<core::IpAddress> reserved;
-    core::Told told;
+    core::LastReported last_reported;
     std::optional<core::Trouble> trouble;
     bool coming = false;
     core::Plan sent;  ///< its apply is on the way to the proxy
@@ -90,7 +90,7 @@ class SmallWorld {
 
   std::map<core::IpFamily, core::AddressSpace> network_for(const Subject& subject) const;
   core::Verdict verdict_on(const Subject& subject) const;
-  core::ServiceWorld view(const Subject& subject) const;
+  core::ServiceSnapshot view(const Subject& subject) const;
   core::ProxyView proxy_view(const Subject& subject) const;
   std::set<core::IpAddress> taken_by_others(const Subject& subject) const;
   core::Plan plan(const Subject& subject);

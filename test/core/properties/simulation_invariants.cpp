@@ -32,7 +32,7 @@ bool same(const Plan& a, const Plan& b) {
   return a.write == b.write && a.events == b.events && a.claim == b.claim &&
          a.addresses == b.addresses && a.apply == b.apply && a.revision == b.revision &&
          a.probes == b.probes && a.remove_proxy == b.remove_proxy && a.teardown == b.teardown &&
-         a.told == b.told && a.again == b.again;
+         a.last_reported == b.last_reported && a.again == b.again;
 }
 
 bool holds(const std::vector<IpAddress>& addresses, const IpAddress& address) {

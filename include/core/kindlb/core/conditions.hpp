@@ -13,18 +13,18 @@
 namespace kindlb::core {
 
 /// Where the work for one Service stands: the table of docs/contract.md §2, row by row.
-enum class Stage {
-  Refused,     ///< Provisioning False/Complete, Serving False/Unsupported, no ingress
-  Working,     ///< Provisioning True, Serving False/Provisioning
-  Updating,    ///< Provisioning True, Serving True: the former semantics are being served
-  Serving,     ///< Provisioning False/Complete, Serving True
-  Failing,     ///< Provisioning True (a retry is scheduled), Serving False/Infrastructure
-  FailingOld,  ///< as Failing, but the former semantics are still served
+enum class Phase {
+  Refused,        ///< Provisioning False/Complete, Serving False/Unsupported, no ingress
+  Working,        ///< Provisioning True, Serving False/Provisioning
+  Updating,       ///< Provisioning True, Serving True: the former semantics are being served
+  Serving,        ///< Provisioning False/Complete, Serving True
+  Failing,        ///< Provisioning True (a retry is scheduled), Serving False/Infrastructure
+  UpdateFailing,  ///< as Failing, but the former semantics are still served
   GivenUp,  ///< Provisioning False/Complete, Serving False/Infrastructure: until something changes
 };
 
-struct Standing {
-  Stage stage = Stage::Working;
+struct Progress {
+  Phase phase = Phase::Working;
   std::string message;           ///< for people: of Serving when not serving, else of Provisioning
   std::vector<Ingress> ingress;  ///< what is true now; only used where the stage fills it
   std::vector<Reason> degraded;  ///< reported with Serving
@@ -35,7 +35,7 @@ struct Standing {
 /// Provisioning's time moves when `hash` differs from the annotation, Serving's when new semantics
 /// took effect; each by at least a second.
 std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
-                                       const Standing& standing, Timestamp now);
+                                       const Progress& progress, Timestamp now);
 
 /// The Events that tell the difference between the Service's status and the write.
 std::vector<EventNote> events_for(const Service& before, const StatusApply& write);

@@ -62,13 +62,13 @@ struct Trouble {
 };
 
 /// What was last reported as served: to tell new semantics from former ones that came back.
-struct Told {
+struct LastReported {
   std::string hash;
   std::string shape;
-  bool operator==(const Told&) const = default;
+  bool operator==(const LastReported&) const = default;
 };
 
-struct ServiceWorld {
+struct ServiceSnapshot {
   const Service* service = nullptr;
   Slices slices;
   const Nodes* nodes = nullptr;
@@ -76,7 +76,7 @@ struct ServiceWorld {
   std::map<IpFamily, AddressSpace> network;
   std::vector<IpAddress> reserved;  ///< chosen a moment ago, not yet in status
   ProxyView proxy;
-  Told told;  ///< empty after a restart
+  LastReported last_reported;  ///< empty after a restart
   std::optional<Trouble> trouble;
   bool direct_blocked = false;       ///< the direct path was tried and did not get through
   bool direct_proven = false;        ///< it was tried since, and did
@@ -97,7 +97,7 @@ struct Plan {
   std::vector<Cidr> prepare;         ///< to be checked for duplicates ahead of the apply
   std::optional<ProxyConfig> apply;  ///< to be sent to its proxy
   Revision revision;                 ///< of `apply`
-  Told told;                         ///< set when everything is as asked
+  LastReported last_reported;        ///< set when everything is as asked
   std::vector<Probe> probes;         ///< to be tried with it
   bool may_fall_back = false;        ///< the probes go to pods; node ports are the other way
   bool detoured = false;             ///< through node ports, though pods might be reached directly
@@ -114,7 +114,7 @@ struct Plan {
 /// How long a Service with a selector may have no EndpointSlice before it is taken to have none.
 inline constexpr std::chrono::milliseconds kSliceGrace{3'000};
 
-Plan plan_service(const ServiceWorld& world, const Policy& policy);
+Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy);
 
 /// The wish, without regard to how far it is fulfilled. Used by plan_service and by `kindlb plan`.
 ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
@@ -131,6 +131,6 @@ struct Forecast {
   std::optional<ProxyConfig> config;  ///< what the proxy would be told
 };
 
-Forecast foresee(const ServiceWorld& world, const Policy& policy);
+Forecast foresee(const ServiceSnapshot& snapshot, const Policy& policy);
 
 }  // namespace kindlb::core
