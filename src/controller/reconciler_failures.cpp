@@ -115,7 +115,7 @@ void Reconciler::retry_now() {
 /// tries it, and connections move only after somebody answered.
 void Reconciler::look_for_the_direct_way(const core::Service& service, Record& record,
                                          const core::Plan& plan, const core::ProxyView& proxy) {
-  if (!plan.detoured) {
+  if (!plan.on_fallback) {
     record.scout = Scout::Idle;
     record.scouted = 0;
     return;
@@ -132,7 +132,8 @@ void Reconciler::look_for_the_direct_way(const core::Service& service, Record& r
     });
     return;
   }
-  if (record.scout != Scout::Due || !plan.scouting || proxy.reach == core::Reach::Unknown) return;
+  if (record.scout != Scout::Due || !plan.direct_retried || proxy.reach == core::Reach::Unknown)
+    return;
   record.scout = Scout::Idle;
   if (proxy.reach != core::Reach::Unreachable) {
     log::info("{}: pods can be reached directly; leaving the node ports", service.key.text());

@@ -179,7 +179,7 @@ Path choose_path(const PathQuestion& question, Datapath wanted, bool blocked) {
   if (wanted == Datapath::Direct || (direct.problem.empty() && !blocked)) return direct;
   auto fallback = node_port_path(question);
   if (!fallback.problem.empty()) return direct;
-  fallback.detour =
+  fallback.fallback_reason =
       direct.problem.empty() ? "pods could not be reached directly" : std::move(direct.problem);
   return fallback;
 }

@@ -92,15 +92,15 @@ std::optional<ProxyConfig> direct_config(const DesiredState& desired) {
 
 /// The way back: while node ports go on serving, the proxy gets the routes to the pods and tries
 /// them. Without TCP there is nothing to try; then the node ports stay.
-void prepare_scouts(DesiredState& desired) {
+void prepare_direct_retry(DesiredState& desired) {
   if (desired.config.direct || datapath_for(desired.request, desired.policy) != Datapath::Auto ||
       !is_settled(desired))
     return;
   const auto direct = direct_config(desired);
   if (!direct || probes_of(*direct).empty()) return;
-  desired.detoured = true;
-  if (!desired.snapshot.scout) return;
-  desired.scouts = probes_of(*direct);
+  desired.on_fallback = true;
+  if (!desired.snapshot.retry_direct) return;
+  desired.direct_probes = probes_of(*direct);
   desired.config.routes = direct->routes;
   desired.revision = revision_of(desired.config);
 }
@@ -123,7 +123,7 @@ std::optional<IpFamily> complete_desired_state(DesiredState& desired) {
   desired.config =
       wanted_config(desired.service(), desired.verdict, desired.addresses, desired.paths);
   desired.revision = revision_of(desired.config);
-  prepare_scouts(desired);
+  prepare_direct_retry(desired);
   return std::nullopt;
 }
 

@@ -23,8 +23,9 @@ struct DesiredState {
   std::map<IpFamily, Path> paths;
   ProxyConfig config;
   Revision revision;
-  bool detoured = false;      ///< through node ports, though pods might be reached directly by now
-  std::vector<Probe> scouts;  ///< tries of the direct way from there; its routes are in `config`
+  bool on_fallback = false;  ///< through node ports, though pods might be reached directly by now
+  std::vector<Probe>
+      direct_probes;  ///< tries of the direct way from there; its routes are in `config`
 
   const Service& service() const { return *snapshot.service; }
   const std::vector<Condition>& conditions() const { return snapshot.service->status.conditions; }

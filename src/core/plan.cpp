@@ -87,7 +87,7 @@ void drive_proxy(Plan& plan, const DesiredState& desired) {
     return;
   }
   const bool known = proxy.acknowledged == desired.revision && proxy.live && !is_overtaken(desired);
-  const auto probes = is_settled(desired) ? desired.scouts : wanted_probes(desired);
+  const auto probes = is_settled(desired) ? desired.direct_probes : wanted_probes(desired);
   const bool needs_probe =
       proxy.reach == Reach::Unknown && !endpoints_unknown(snapshot) && !probes.empty();
   if (proxy.sent == desired.revision || (known && !needs_probe)) return;
@@ -118,10 +118,10 @@ Plan serve(DesiredState& desired) {
   }
   plan.may_fall_back =
       desired.config.direct && datapath_for(desired.request, desired.policy) == Datapath::Auto;
-  plan.detoured = desired.detoured;
-  plan.scouting = !desired.scouts.empty() &&
-                  desired.snapshot.proxy.acknowledged == desired.revision &&
-                  desired.snapshot.proxy.sent.empty();
+  plan.on_fallback = desired.on_fallback;
+  plan.direct_retried = !desired.direct_probes.empty() &&
+                        desired.snapshot.proxy.acknowledged == desired.revision &&
+                        desired.snapshot.proxy.sent.empty();
   report(plan, desired, progress_of(desired));
   const auto left = delay_left(desired);
   if (!left && !desired.request.faults.infrastructure.empty()) {

@@ -17,7 +17,7 @@ std::string path_problem(const DesiredState& desired) {
 
 /// A try of the direct way that was refused takes nothing away from what is served.
 bool is_rejected(const DesiredState& desired) {
-  return desired.scouts.empty() && !desired.snapshot.proxy.rejection.empty() &&
+  return desired.direct_probes.empty() && !desired.snapshot.proxy.rejection.empty() &&
          desired.snapshot.proxy.rejected == desired.revision;
 }
 
@@ -105,7 +105,8 @@ Progress serving(const DesiredState& desired) {
       desired.snapshot.last_reported == LastReported{desired.hash, desired.revision.shape};
   auto notes = desired.verdict.notes;
   for (const auto& [family, path] : desired.paths)
-    if (!path.detour.empty()) notes.push_back("Through node ports: " + path.detour + ".");
+    if (!path.fallback_reason.empty())
+      notes.push_back("Through node ports: " + path.fallback_reason + ".");
   for (const auto& note : notes) out.message += (out.message.empty() ? "" : " ") + note;
   if (desired.snapshot.proxy.reach == Reach::Refused)
     out.message +=

@@ -26,7 +26,8 @@ struct Path {
   std::vector<Route> routes;                                                  ///< sorted, unique
   std::size_t ready = 0;  ///< endpoints in use behind the Service, whichever the way
   std::string problem;    ///< set: this way cannot work, and why; for people
-  std::string detour;  ///< set: why node ports are used although pods were to be reached directly
+  std::string
+      fallback_reason;  ///< set: why node ports are used although pods were to be reached directly
 
   bool operator==(const Path&) const = default;
 };

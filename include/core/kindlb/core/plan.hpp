@@ -80,7 +80,7 @@ struct ServiceSnapshot {
   std::optional<Trouble> trouble;
   bool direct_blocked = false;       ///< the direct path was tried and did not get through
   bool direct_proven = false;        ///< it was tried since, and did
-  bool scout = false;                ///< time to try it, without leaving the node ports
+  bool retry_direct = false;         ///< time to try it, without leaving the node ports
   std::chrono::milliseconds age{0};  ///< since this kindlb first saw the Service like this
   bool may_allocate = true;          ///< false until everybody who has an address has been seen
   Timestamp now{};
@@ -100,8 +100,8 @@ struct Plan {
   LastReported last_reported;        ///< set when everything is as asked
   std::vector<Probe> probes;         ///< to be tried with it
   bool may_fall_back = false;        ///< the probes go to pods; node ports are the other way
-  bool detoured = false;             ///< through node ports, though pods might be reached directly
-  bool scouting = false;             ///< the proxy has tried the direct way: its reach tells
+  bool on_fallback = false;          ///< through node ports, though pods might be reached directly
+  bool direct_retried = false;       ///< the proxy has tried the direct way: its reach tells
   bool remove_proxy = false;
   Teardown teardown = Teardown::None;              ///< once no proxy is left
   std::optional<std::chrono::milliseconds> again;  ///< plan again after this, without an event
