@@ -24,13 +24,13 @@ bool is_halted(const Endpoint& endpoint, const Nodes& nodes) {
 /// Ready ones; when nobody is ready, those that terminate but still serve, so that a rolling update
 /// loses nothing.
 std::vector<std::pair<const EndpointSlice*, const Endpoint*>> usable_endpoints(
-    const PathQuestion& question) {
+    const PathInput& input) {
   std::vector<std::pair<const EndpointSlice*, const Endpoint*>> ready;
   std::vector<std::pair<const EndpointSlice*, const Endpoint*>> leaving;
-  for (const auto* slice : question.slices) {
-    if (slice->family != question.subnet.address.family()) continue;
+  for (const auto* slice : input.slices) {
+    if (slice->family != input.subnet.address.family()) continue;
     for (const auto& endpoint : slice->endpoints) {
-      if (is_halted(endpoint, question.nodes)) continue;
+      if (is_halted(endpoint, input.nodes)) continue;
       if (endpoint.ready)
         ready.emplace_back(slice, &endpoint);
       else if (endpoint.serving && endpoint.terminating)
@@ -47,14 +47,14 @@ std::optional<IpAddress> node_address(const Node& node, IpFamily family) {
 }
 
 /// Nothing: no route needed, or none possible (then `problem` says why).
-std::optional<Route> route_to(const Endpoint& endpoint, const PathQuestion& question,
+std::optional<Route> route_to(const Endpoint& endpoint, const PathInput& input,
                               std::string& problem) {
-  if (question.subnet.contains(endpoint.address)) return std::nullopt;
-  const auto node = question.nodes.find(endpoint.node);
-  const auto via = node == question.nodes.end()
+  if (input.subnet.contains(endpoint.address)) return std::nullopt;
+  const auto node = input.nodes.find(endpoint.node);
+  const auto via = node == input.nodes.end()
                        ? std::nullopt
                        : node_address(node->second, endpoint.address.family());
-  if (via && question.subnet.contains(*via)) return Route{Cidr::host(endpoint.address), *via};
+  if (via && input.subnet.contains(*via)) return Route{Cidr::host(endpoint.address), *via};
   problem = "endpoint " + endpoint.address.text() +
             (endpoint.node.empty() ? " names no node to reach it through"
                                    : " runs on node " + endpoint.node +
@@ -74,19 +74,19 @@ std::optional<std::uint16_t> endpoint_port(const EndpointSlice& slice, const Ser
   return std::nullopt;
 }
 
-std::set<std::string> nodes_with_endpoints(const PathQuestion& question) {
+std::set<std::string> nodes_with_endpoints(const PathInput& input) {
   std::set<std::string> out;
-  for (const auto& [slice, endpoint] : usable_endpoints(question)) out.insert(endpoint->node);
+  for (const auto& [slice, endpoint] : usable_endpoints(input)) out.insert(endpoint->node);
   return out;
 }
 
-std::vector<IpAddress> eligible_nodes(const PathQuestion& question) {
-  const bool local = question.service.spec.external_traffic_policy == TrafficPolicy::Local;
-  const auto with_endpoints = local ? nodes_with_endpoints(question) : std::set<std::string>{};
+std::vector<IpAddress> eligible_nodes(const PathInput& input) {
+  const bool local = input.service.spec.external_traffic_policy == TrafficPolicy::Local;
+  const auto with_endpoints = local ? nodes_with_endpoints(input) : std::set<std::string>{};
   std::vector<IpAddress> out;
-  for (const auto& [name, node] : question.nodes) {
+  for (const auto& [name, node] : input.nodes) {
     if (!takes_traffic(node) || (local && !with_endpoints.contains(name))) continue;
-    if (const auto address = node_address(node, question.subnet.address.family()))
+    if (const auto address = node_address(node, input.subnet.address.family()))
       out.push_back(*address);
   }
   return out;
@@ -99,31 +99,31 @@ std::string exclusion_advice(std::size_t excluded) {
 
 /// Why none of the nodes that `concerns` picks may take traffic.
 template <typename Concerns>
-std::string why_no_node(const PathQuestion& question, Concerns concerns) {
+std::string why_no_node(const PathInput& input, Concerns concerns) {
   std::size_t excluded = 0;
   std::size_t eligible = 0;
-  for (const auto& [name, node] : question.nodes) {
+  for (const auto& [name, node] : input.nodes) {
     if (!concerns(name)) continue;
     excluded += node.excluded ? 1U : 0U;
     eligible += takes_traffic(node) ? 1U : 0U;
   }
   if (eligible > 0)
     return std::string("no node that may take traffic has an ") +
-           name_of(question.subnet.address.family()) + " address";
+           name_of(input.subnet.address.family()) + " address";
   if (excluded > 0) return "no node may take traffic: " + exclusion_advice(excluded);
   return "none of the nodes is Ready; see: kubectl get nodes";
 }
 
 /// Nodes without anybody behind the Service are no problem: then there is nobody to reach.
-std::string node_problem(const PathQuestion& question, std::size_t ready) {
-  const bool any_node = std::any_of(question.nodes.begin(), question.nodes.end(),
+std::string node_problem(const PathInput& input, std::size_t ready) {
+  const bool any_node = std::any_of(input.nodes.begin(), input.nodes.end(),
                                     [](const auto& item) { return takes_traffic(item.second); });
-  const bool local = question.service.spec.external_traffic_policy == TrafficPolicy::Local;
-  if (!local || !any_node) return why_no_node(question, [](const auto&) { return true; });
+  const bool local = input.service.spec.external_traffic_policy == TrafficPolicy::Local;
+  if (!local || !any_node) return why_no_node(input, [](const auto&) { return true; });
   if (ready == 0) return {};
-  const auto with_endpoints = nodes_with_endpoints(question);
+  const auto with_endpoints = nodes_with_endpoints(input);
   return "spec.externalTrafficPolicy is Local, and of the nodes with endpoints " +
-         why_no_node(question, [&](const auto& name) { return with_endpoints.contains(name); });
+         why_no_node(input, [&](const auto& name) { return with_endpoints.contains(name); });
 }
 
 }  // namespace
@@ -132,21 +132,21 @@ bool takes_traffic(const Node& node) {
   return node.ready && !node.halted && !node.deleting && !node.excluded;
 }
 
-Path direct_path(const PathQuestion& question) {
+Path direct_path(const PathInput& input) {
   Path path{.direct = true};
-  for (const auto& port : question.ports) path.targets[{port.protocol, port.port}];
-  const auto endpoints = usable_endpoints(question);
+  for (const auto& port : input.ports) path.targets[{port.protocol, port.port}];
+  const auto endpoints = usable_endpoints(input);
   path.ready = endpoints.size();
   for (const auto& [slice, endpoint] : endpoints) {
     std::string problem;
-    const auto route = route_to(*endpoint, question, problem);
+    const auto route = route_to(*endpoint, input, problem);
     if (!problem.empty()) {
       // One is enough to tell, and always the same one.
       if (path.problem.empty() || problem < path.problem) path.problem = problem;
       continue;
     }
     if (route) path.routes.push_back(*route);
-    for (const auto& port : question.ports)
+    for (const auto& port : input.ports)
       if (const auto number = endpoint_port(*slice, port))
         path.targets[{port.protocol, port.port}].push_back({endpoint->address, *number});
   }
@@ -156,12 +156,12 @@ Path direct_path(const PathQuestion& question) {
   return path;
 }
 
-Path node_port_path(const PathQuestion& question) {
+Path node_port_path(const PathInput& input) {
   Path path{.direct = false};
-  path.ready = usable_endpoints(question).size();
-  const auto addresses = eligible_nodes(question);
-  if (addresses.empty()) path.problem = node_problem(question, path.ready);
-  for (const auto& port : question.ports) {
+  path.ready = usable_endpoints(input).size();
+  const auto addresses = eligible_nodes(input);
+  if (addresses.empty()) path.problem = node_problem(input, path.ready);
+  for (const auto& port : input.ports) {
     auto& targets = path.targets[{port.protocol, port.port}];
     if (port.node_port == 0 && path.problem.empty())
       path.problem = std::string("port ") + name_of(port.protocol) + "/" +
@@ -173,11 +173,11 @@ Path node_port_path(const PathQuestion& question) {
   return path;
 }
 
-Path choose_path(const PathQuestion& question, Datapath wanted, bool blocked) {
-  if (wanted == Datapath::NodePort) return node_port_path(question);
-  auto direct = direct_path(question);
+Path choose_path(const PathInput& input, Datapath wanted, bool blocked) {
+  if (wanted == Datapath::NodePort) return node_port_path(input);
+  auto direct = direct_path(input);
   if (wanted == Datapath::Direct || (direct.problem.empty() && !blocked)) return direct;
-  auto fallback = node_port_path(question);
+  auto fallback = node_port_path(input);
   if (!fallback.problem.empty()) return direct;
   fallback.fallback_reason =
       direct.problem.empty() ? "pods could not be reached directly" : std::move(direct.problem);

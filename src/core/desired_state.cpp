@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::size_t kTargetsPerProbe = 4;
 
-Surroundings surroundings_of(const ServiceSnapshot& snapshot) {
+NetworkEnvironment environment_of(const ServiceSnapshot& snapshot) {
   // Before the network is known nothing is refused for want of it.
   if (snapshot.network.empty()) return {.families = {IpFamily::V4, IpFamily::V6}};
-  Surroundings out{.families = {}, .network = &snapshot.network};
+  NetworkEnvironment out{.families = {}, .network = &snapshot.network};
   for (const auto& [family, space] : snapshot.network) out.families.insert(family);
   return out;
 }
@@ -56,7 +56,7 @@ bool direct_is_blocked(const ServiceSnapshot& snapshot) {
          (reported_serving(*snapshot.service) && snapshot.proxy.acknowledged.through_node_ports());
 }
 
-PathQuestion question_for(const DesiredState& desired, IpFamily family) {
+PathInput path_input(const DesiredState& desired, IpFamily family) {
   return {desired.service(), desired.verdict.ports, desired.snapshot.slices,
           *desired.snapshot.nodes, desired.snapshot.network.at(family).subnet};
 }
@@ -64,7 +64,7 @@ PathQuestion question_for(const DesiredState& desired, IpFamily family) {
 void choose_paths(DesiredState& desired) {
   const auto datapath = datapath_for(desired.request, desired.policy);
   for (const auto& [family, address] : desired.addresses)
-    desired.paths.insert_or_assign(family, choose_path(question_for(desired, family), datapath,
+    desired.paths.insert_or_assign(family, choose_path(path_input(desired, family), datapath,
                                                        direct_is_blocked(desired.snapshot)));
 }
 
@@ -83,7 +83,7 @@ std::vector<Probe> probes_of(const ProxyConfig& config) {
 std::optional<ProxyConfig> direct_config(const DesiredState& desired) {
   std::map<IpFamily, Path> paths;
   for (const auto& [family, address] : desired.addresses) {
-    auto path = direct_path(question_for(desired, family));
+    auto path = direct_path(path_input(desired, family));
     if (!path.problem.empty()) return std::nullopt;
     paths.insert_or_assign(family, std::move(path));
   }
@@ -113,7 +113,7 @@ DesiredState begin_desired_state(const ServiceSnapshot& snapshot, const Policy& 
                        .policy = policy,
                        .hash = observed_hash(service, policy),
                        .request = request_of(service)};
-  desired.verdict = judge(service, desired.request, policy, surroundings_of(snapshot));
+  desired.verdict = evaluate(service, desired.request, policy, environment_of(snapshot));
   return desired;
 }
 

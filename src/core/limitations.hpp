@@ -10,22 +10,22 @@ namespace kindlb::core {
 
 /// Something that cannot be had. In parts, since what is served instead must not be told of a
 /// Service that is refused.
-struct Finding {
+struct Limitation {
   std::string feature;  ///< as in Reason
   std::string reason;
   std::string what;     ///< names the field and the value
   std::string instead;  ///< what a degraded Service gets
-  std::string way_out;
+  std::string remedy;
 };
 
 /// What must be refused whatever the Service requires is kept apart.
-struct Findings {
-  std::vector<Finding> degradable;
-  std::vector<Finding> fatal;
+struct Limitations {
+  std::vector<Limitation> degradable;
+  std::vector<Limitation> fatal;
 };
 
 /// Which ports are opened: `can` says which protocols, how many, and which together.
-void judge_ports(const Service& service, const Capabilities& can, Verdict& verdict,
-                 Findings& findings);
+void evaluate_ports(const Service& service, const Capabilities& can, Verdict& verdict,
+                    Limitations& limitations);
 
 }  // namespace kindlb::core

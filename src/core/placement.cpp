@@ -10,27 +10,27 @@ namespace {
 /// An eighth of what Envoy can watch is left for changes of several Services at once.
 constexpr std::size_t kReserveDivisor = 8;
 
-bool serves(const ProxyRoom& proxy, const PlacementNeed& need, std::size_t services_per_proxy) {
+bool serves(const ProxyLoad& proxy, const PlacementRequest& need, std::size_t services_per_proxy) {
   const bool below_limit = services_per_proxy == 0 || proxy.services < services_per_proxy;
   return proxy.cluster == need.cluster && below_limit && has_room(proxy, need.watches);
 }
 
 /// The fullest first, so that gaps are closed and proxies stay few; then the smallest name.
-bool is_better(const ProxyRoom& a, const ProxyRoom& b) {
+bool is_better(const ProxyLoad& a, const ProxyLoad& b) {
   return std::tie(b.watches, b.services, a.id) < std::tie(a.watches, a.services, b.id);
 }
 
 }  // namespace
 
-bool has_room(const ProxyRoom& proxy, std::size_t watches) {
+bool has_room(const ProxyLoad& proxy, std::size_t watches) {
   const auto once_more = std::max({proxy.largest, watches, proxy.capacity / kReserveDivisor});
   return proxy.watches + watches + once_more <= proxy.capacity;
 }
 
-std::optional<std::string> place(const std::vector<ProxyRoom>& proxies, const PlacementNeed& need,
-                                 std::size_t services_per_proxy) {
-  const ProxyRoom* shared = nullptr;
-  const ProxyRoom* blank = nullptr;
+std::optional<std::string> place(const std::vector<ProxyLoad>& proxies,
+                                 const PlacementRequest& need, std::size_t services_per_proxy) {
+  const ProxyLoad* shared = nullptr;
+  const ProxyLoad* blank = nullptr;
   for (const auto& proxy : proxies) {
     if (!proxy.healthy || proxy.network != need.network) continue;
     // One of its own is taken whatever the Service needs: no other would be larger.

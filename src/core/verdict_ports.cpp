@@ -69,8 +69,8 @@ std::string explained(Closed why, const std::vector<std::string>& ports, const V
 
 }  // namespace
 
-void judge_ports(const Service& service, const Capabilities& can, Verdict& verdict,
-                 Findings& findings) {
+void evaluate_ports(const Service& service, const Capabilities& can, Verdict& verdict,
+                    Limitations& limitations) {
   const auto mixing = mixing_for(service, can);
   std::map<Closed, std::vector<std::string>> closed;
   for (const auto& port : service.spec.ports) {
@@ -86,17 +86,17 @@ void judge_ports(const Service& service, const Capabilities& can, Verdict& verdi
   for (const auto& [why, ports] : closed)
     what += (what.empty() ? "" : "; ") + explained(why, ports, verdict, can);
   if (verdict.ports.empty())
-    findings.fatal.push_back({.feature = "Ports",
-                              .reason = "PortsNotSupported",
-                              .what = what + "; no port could be opened",
-                              .instead = "",
-                              .way_out = ""});
+    limitations.fatal.push_back({.feature = "Ports",
+                                 .reason = "PortsNotSupported",
+                                 .what = what + "; no port could be opened",
+                                 .instead = "",
+                                 .remedy = ""});
   else
-    findings.degradable.push_back({.feature = "Ports",
-                                   .reason = "PortsNotSupported",
-                                   .what = what,
-                                   .instead = "the other ports are served",
-                                   .way_out = ""});
+    limitations.degradable.push_back({.feature = "Ports",
+                                      .reason = "PortsNotSupported",
+                                      .what = what,
+                                      .instead = "the other ports are served",
+                                      .remedy = ""});
 }
 
 }  // namespace kindlb::core

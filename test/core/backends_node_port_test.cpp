@@ -35,17 +35,16 @@ struct Place {
   std::string subnet = "172.18.0.0/16";
 
   Path by_node_ports() const {
-    return with_question([](const PathQuestion& question) { return node_port_path(question); });
+    return with_input([](const PathInput& input) { return node_port_path(input); });
   }
   Path chosen(Datapath wanted, bool blocked = false) const {
-    return with_question(
-        [&](const PathQuestion& question) { return choose_path(question, wanted, blocked); });
+    return with_input([&](const PathInput& input) { return choose_path(input, wanted, blocked); });
   }
   template <typename Ask>
-  Path with_question(Ask ask) const {
+  Path with_input(Ask ask) const {
     Slices pointers;
     for (const auto& slice : slices) pointers.push_back(&slice);
-    return ask(PathQuestion{service, service.spec.ports, pointers, nodes, cidr(subnet)});
+    return ask(PathInput{service, service.spec.ports, pointers, nodes, cidr(subnet)});
   }
 };
 

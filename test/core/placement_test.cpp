@@ -15,7 +15,7 @@ using Chosen = std::optional<std::string>;
 
 constexpr std::size_t kCapacity = 126;
 
-ProxyRoom room(const std::string& id, const std::string& cluster, std::size_t services,
+ProxyLoad room(const std::string& id, const std::string& cluster, std::size_t services,
                std::size_t watches = 0) {
   return {.id = id,
           .cluster = cluster,
@@ -26,9 +26,9 @@ ProxyRoom room(const std::string& id, const std::string& cluster, std::size_t se
           .capacity = kCapacity};
 }
 
-const PlacementNeed kNeed{.cluster = "a", .network = "kind", .watches = 1};
+const PlacementRequest kNeed{.cluster = "a", .network = "kind", .watches = 1};
 
-ProxyRoom with(ProxyRoom proxy, void (*change)(ProxyRoom&)) {
+ProxyLoad with(ProxyLoad proxy, void (*change)(ProxyLoad&)) {
   change(proxy);
   return proxy;
 }
@@ -38,8 +38,8 @@ ProxyRoom with(ProxyRoom proxy, void (*change)(ProxyRoom&)) {
 TEST_CASE("where a Service goes") {
   struct Case {
     const char* name;
-    std::vector<ProxyRoom> proxies;
-    PlacementNeed need;
+    std::vector<ProxyLoad> proxies;
+    PlacementRequest need;
     std::size_t per_proxy;
     Chosen expected;
   };
@@ -130,12 +130,12 @@ TEST_CASE("whatever comes and goes, no proxy has two clusters, too many Services
     const std::size_t per_proxy = std::vector<std::size_t>{0, 1, 2, 7}[pick(4)];
     struct Placed {
       std::string proxy;
-      PlacementNeed need;
+      PlacementRequest need;
     };
     std::vector<Placed> placed;
     std::size_t made = 0;
     const auto rooms = [&] {
-      std::map<std::string, ProxyRoom> out;
+      std::map<std::string, ProxyLoad> out;
       for (const auto& one : placed) {
         auto& proxy = out[one.proxy];
         CHECK((proxy.cluster.empty() || proxy.cluster == one.need.cluster));
@@ -148,7 +148,7 @@ TEST_CASE("whatever comes and goes, no proxy has two clusters, too many Services
         proxy.watches += one.need.watches;
         proxy.largest = std::max(proxy.largest, one.need.watches);
       }
-      std::vector<ProxyRoom> list;
+      std::vector<ProxyLoad> list;
       for (const auto& [id, proxy] : out) list.push_back(proxy);
       std::shuffle(list.begin(), list.end(), random);
       return list;
@@ -158,9 +158,9 @@ TEST_CASE("whatever comes and goes, no proxy has two clusters, too many Services
         placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(pick(placed.size())));
         continue;
       }
-      const PlacementNeed need{.cluster = pick(2) == 0 ? "a" : "b",
-                               .network = pick(4) == 0 ? "n2" : "n1",
-                               .watches = 1 + pick(pick(10) == 0 ? 60 : 4)};
+      const PlacementRequest need{.cluster = pick(2) == 0 ? "a" : "b",
+                                  .network = pick(4) == 0 ? "n2" : "n1",
+                                  .watches = 1 + pick(pick(10) == 0 ? 60 : 4)};
       const auto now = rooms();
       const auto chosen = place(now, need, per_proxy);
       CHECK(chosen == place(rooms(), need, per_proxy));
@@ -176,7 +176,7 @@ TEST_CASE("whatever comes and goes, no proxy has two clusters, too many Services
 TEST_CASE("five hundred small Services need five proxies") {
   std::map<std::string, std::size_t> proxies;
   for (int i = 0; i < 500; ++i) {
-    std::vector<ProxyRoom> rooms;
+    std::vector<ProxyLoad> rooms;
     for (const auto& [id, services] : proxies) rooms.push_back(room(id, "a", services));
     const auto chosen = place(rooms, kNeed, 0);
     ++proxies[chosen.value_or("p" + std::to_string(proxies.size()))];

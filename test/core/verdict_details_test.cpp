@@ -142,7 +142,7 @@ TEST_CASE("what is served instead is told of degraded Services only; the way out
     const char* feature;
     Service service;
     const char* instead;
-    const char* way_out;
+    const char* remedy;
   };
   const std::vector both = {IpFamily::V4, IpFamily::V6};
   const Case cases[] = {
@@ -158,12 +158,12 @@ TEST_CASE("what is served instead is told of degraded Services only; the way out
     CAPTURE(c.feature);
     const auto degraded = summary_message(judged(c.service).reasons);
     CHECK(mentions(degraded, c.instead));
-    CHECK(mentions(degraded, c.way_out));
+    CHECK(mentions(degraded, c.remedy));
     auto requiring = c.service;
     requiring.spec.required_features = {c.feature};
     const auto refused = summary_message(judged(requiring).reasons);
     CHECK_FALSE(mentions(refused, c.instead));
-    CHECK(mentions(refused, c.way_out));
+    CHECK(mentions(refused, c.remedy));
     CHECK(mentions(refused, "or do not require it"));
     if (c.service.spec.external_traffic_policy == TrafficPolicy::Local) continue;
     const auto strict =
@@ -183,7 +183,7 @@ TEST_CASE("the way out names who takes the feature away") {
   CHECK(mentions(by_annotation, "remove the annotation kindlb.dev/fault-unsupported"));
   const auto six = web().with_families({IpFamily::V6}).build();
   CHECK(mentions(summary_message(judged(six).reasons), "another --profile"));
-  CHECK(mentions(summary_message(judge(six, Policy{}, {.families = {IpFamily::V4}}).reasons),
+  CHECK(mentions(summary_message(evaluate(six, Policy{}, {.families = {IpFamily::V4}}).reasons),
                  "make a docker network"));
 }
 
@@ -256,7 +256,7 @@ TEST_CASE("a family needs the capability and the network") {
       Policy policy;
       policy.capabilities.families = c.can;
       const auto service = web().with_families({IpFamily::V4, IpFamily::V6}).build();
-      CHECK(judge(service, policy, {.families = c.network}).outcome == c.want);
+      CHECK(evaluate(service, policy, {.families = c.network}).outcome == c.want);
     }
   }
 }

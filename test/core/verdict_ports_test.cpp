@@ -169,7 +169,7 @@ TEST_CASE("acting as if a feature were missing is as if it were") {
 
 TEST_CASE("why no node ports are a problem is told by who brought it about") {
   const auto refused = [](const Service& service, const Policy& policy) {
-    const auto verdict = judge(service, policy, {});
+    const auto verdict = evaluate(service, policy, {});
     CHECK(verdict.outcome == Outcome::Refuse);
     return summary_message(verdict.reasons);
   };

@@ -11,12 +11,12 @@ inline constexpr const char* kRequiredAnnotation = "kindlb.dev/required-load-bal
 inline constexpr const char* kRangesAnnotation =
     "service.beta.kubernetes.io/load-balancer-source-ranges";
 
-inline core::Surroundings dual_stack() {
+inline core::NetworkEnvironment dual_stack() {
   return {.families = {core::IpFamily::V4, core::IpFamily::V6}};
 }
 
 inline core::Verdict judged(const core::Service& service, const core::Policy& policy) {
-  return core::judge(service, policy, dual_stack());
+  return core::evaluate(service, policy, dual_stack());
 }
 
 inline core::Verdict judged(const core::Service& service,

@@ -150,7 +150,7 @@ TEST_CASE("what can only be refused") {
   struct Case {
     const char* name;
     ServiceBuilder asks;
-    Surroundings place;
+    NetworkEnvironment place;
     const char* field;
     Datapath datapath = Datapath::Auto;
   };
@@ -171,7 +171,7 @@ TEST_CASE("what can only be refused") {
       CAPTURE(c.name);
       CAPTURE(strict);
       const Policy policy{.strict = strict, .datapath = c.datapath, .capabilities = modest()};
-      const auto verdict = judge(c.asks, policy, c.place);
+      const auto verdict = evaluate(c.asks, policy, c.place);
       CHECK(verdict.outcome == Outcome::Refuse);
       CHECK(mentions(summary_message(verdict.reasons), c.field));
     }
@@ -181,18 +181,19 @@ TEST_CASE("what can only be refused") {
 TEST_CASE("node ports kept from before do not make up for refusing them") {
   auto service = web().build();
   service.spec.allocate_node_ports = false;
-  CHECK(judge(service, {.datapath = Datapath::NodePort}, dual_stack()).outcome == Outcome::Refuse);
-  CHECK(judge(service, {}, dual_stack()).outcome == Outcome::Serve);
+  CHECK(evaluate(service, {.datapath = Datapath::NodePort}, dual_stack()).outcome ==
+        Outcome::Refuse);
+  CHECK(evaluate(service, {}, dual_stack()).outcome == Outcome::Serve);
 }
 
 TEST_CASE("no node ports are fine with a direct path, and with node ports without one") {
-  CHECK(judge(web().without_node_ports(), {}, dual_stack()).outcome == Outcome::Serve);
-  CHECK(judge(web(), {.datapath = Datapath::NodePort}, dual_stack()).outcome == Outcome::Serve);
+  CHECK(evaluate(web().without_node_ports(), {}, dual_stack()).outcome == Outcome::Serve);
+  CHECK(evaluate(web(), {.datapath = Datapath::NodePort}, dual_stack()).outcome == Outcome::Serve);
 }
 
 TEST_CASE("a refusal for want of a family says which one there is") {
   const auto v6_only =
-      judge(web(), {.capabilities = everything()}, {.families = {IpFamily::V6}}).reasons;
+      evaluate(web(), {.capabilities = everything()}, {.families = {IpFamily::V6}}).reasons;
   REQUIRE(v6_only.size() == 1);
   CHECK(mentions(v6_only[0].message, "IPv6"));
   const auto v4_only = judged(web().with_families({IpFamily::V6})).reasons;

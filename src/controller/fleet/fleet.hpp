@@ -159,8 +159,8 @@ class Fleet final : public ProxyHost::Listener {
   // Placement (fleet_placement.cpp)
   Held find(const std::string& unit) const;
   const Making* making_for(const std::string& unit) const;
-  std::vector<core::ProxyRoom> rooms(const std::string& but_for) const;
-  core::ProxyRoom room_of(const Proxy& proxy, const std::string& but_for) const;
+  std::vector<core::ProxyLoad> rooms(const std::string& but_for) const;
+  core::ProxyLoad room_of(const Proxy& proxy, const std::string& but_for) const;
   std::optional<std::string> choose(const ProxyWish& wish) const;
   void hold(Proxy& proxy, const ProxyWish& wish);
   void name(const Proxy& proxy, const std::string& unit, const std::string& owner);

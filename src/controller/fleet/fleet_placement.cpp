@@ -31,11 +31,11 @@ const Fleet::Making* Fleet::making_for(const std::string& unit) const {
 }
 
 /// A warm one must be able to serve at once; one that is on its way up is worth joining.
-core::ProxyRoom Fleet::room_of(const Proxy& proxy, const std::string& but_for) const {
+core::ProxyLoad Fleet::room_of(const Proxy& proxy, const std::string& but_for) const {
   const bool up = proxy.warm()
                       ? proxy.channel == Channel::Open && proxy.envoy == proxy::EnvoyState::Live
                       : proxy.envoy != proxy::EnvoyState::Down;
-  core::ProxyRoom out{.id = proxy.host.id,
+  core::ProxyLoad out{.id = proxy.host.id,
                       .cluster = proxy.cluster,
                       .network = proxy.host.network,
                       .capacity = proxy.capacity,
@@ -56,11 +56,11 @@ core::ProxyRoom Fleet::room_of(const Proxy& proxy, const std::string& but_for) c
   return out;
 }
 
-std::vector<core::ProxyRoom> Fleet::rooms(const std::string& but_for) const {
-  std::vector<core::ProxyRoom> out;
+std::vector<core::ProxyLoad> Fleet::rooms(const std::string& but_for) const {
+  std::vector<core::ProxyLoad> out;
   for (const auto& [id, proxy] : proxies_) out.push_back(room_of(proxy, but_for));
   for (const auto& [id, making] : making_) {
-    core::ProxyRoom room{.id = id,
+    core::ProxyLoad room{.id = id,
                          .cluster = making.cluster,
                          .network = making.network,
                          .services = making.wishes.size(),
@@ -77,7 +77,7 @@ std::vector<core::ProxyRoom> Fleet::rooms(const std::string& but_for) const {
 
 /// Where it was promised room, if that is still there.
 std::optional<std::string> Fleet::choose(const ProxyWish& wish) const {
-  const core::PlacementNeed need{wish.cluster(), wish.network, wish.watches};
+  const core::PlacementRequest need{wish.cluster(), wish.network, wish.watches};
   for (const auto& [id, proxy] : proxies_)
     if (proxy.promises.contains(wish.unit) &&
         core::place({room_of(proxy, wish.unit)}, need, options_.services_per_proxy))

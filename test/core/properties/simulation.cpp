@@ -39,9 +39,9 @@ std::map<IpFamily, AddressSpace> SmallWorld::network_for(const Subject& subject)
 
 Verdict SmallWorld::verdict_on(const Subject& subject) const {
   const auto network = network_for(subject);
-  Surroundings place{.families = {}, .network = &network};
+  NetworkEnvironment place{.families = {}, .network = &network};
   for (const auto& [family, space] : network) place.families.insert(family);
-  return judge(*subject.object, policy_, place);
+  return evaluate(*subject.object, policy_, place);
 }
 
 ProxyView SmallWorld::proxy_view(const Subject& subject) const {

@@ -32,7 +32,7 @@ struct Path {
   bool operator==(const Path&) const = default;
 };
 
-struct PathQuestion {
+struct PathInput {
   const Service& service;
   const std::vector<ServicePort>& ports;  ///< the open ones
   const Slices& slices;
@@ -40,10 +40,10 @@ struct PathQuestion {
   Cidr subnet;  ///< the proxy's own network: what is inside is reached without a route
 };
 
-Path direct_path(const PathQuestion& question);
-Path node_port_path(const PathQuestion& question);
+Path direct_path(const PathInput& input);
+Path node_port_path(const PathInput& input);
 
 /// `blocked`: direct was tried and packets did not get through.
-Path choose_path(const PathQuestion& question, Datapath wanted, bool blocked);
+Path choose_path(const PathInput& input, Datapath wanted, bool blocked);
 
 }  // namespace kindlb::core

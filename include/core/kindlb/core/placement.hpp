@@ -13,7 +13,7 @@
 namespace kindlb::core {
 
 /// A proxy as placement sees it.
-struct ProxyRoom {
+struct ProxyLoad {
   std::string id;
   std::string cluster;  ///< the one it serves; all kind clusters use the same pod addresses, so a
                         ///< proxy never serves two. Empty: nobody's yet
@@ -25,20 +25,20 @@ struct ProxyRoom {
   bool healthy = true;
 };
 
-struct PlacementNeed {
+struct PlacementRequest {
   std::string cluster;
   std::string network;
   std::size_t watches = 1;
 };
 
 /// `services_per_proxy`: 0 for no limit. Nothing: a new one is needed.
-std::optional<std::string> place(const std::vector<ProxyRoom>& proxies, const PlacementNeed& need,
-                                 std::size_t services_per_proxy);
+std::optional<std::string> place(const std::vector<ProxyLoad>& proxies,
+                                 const PlacementRequest& need, std::size_t services_per_proxy);
 
 /// Whether a proxy that serves others can take this in. While a Service's clusters are exchanged,
 /// Envoy watches the old ones' files and the new ones', so there must be room for the largest of
 /// them once more; and some for several at once.
-bool has_room(const ProxyRoom& proxy, std::size_t watches);
+bool has_room(const ProxyLoad& proxy, std::size_t watches);
 
 /// How many endpoint files a Service makes Envoy watch, at most: one per port and family,
 /// and another for UDP with affinity.

@@ -43,17 +43,17 @@ struct Verdict {
 };
 
 /// What the place offers: which families the docker network has, and who holds which address.
-struct Surroundings {
+struct NetworkEnvironment {
   std::set<IpFamily> families = {IpFamily::V4};
   /// Null: not known, and nothing is refused for want of it.
   const std::map<IpFamily, AddressSpace>* network = nullptr;
 };
 
-Verdict judge(const Service& service, const ServiceRequest& request, const Policy& policy,
-              const Surroundings& surroundings);
-inline Verdict judge(const Service& service, const Policy& policy,
-                     const Surroundings& surroundings) {
-  return judge(service, request_of(service), policy, surroundings);
+Verdict evaluate(const Service& service, const ServiceRequest& request, const Policy& policy,
+                 const NetworkEnvironment& environment);
+inline Verdict evaluate(const Service& service, const Policy& policy,
+                        const NetworkEnvironment& environment) {
+  return evaluate(service, request_of(service), policy, environment);
 }
 
 /// "PortsNotSupported", or "Multiple" when there are several.
