@@ -60,7 +60,7 @@ Result<void> read_manifests(const std::string& name, kube::ManifestReader& into)
 }
 
 Result<forecast::ClusterFacts> read_facts(const std::string& file) {
-  if (file.empty()) return forecast::usual_facts();
+  if (file.empty()) return forecast::default_facts();
   const auto text = yaml::read_file(file);
   if (!text.ok()) return text.error();
   return forecast::parse_facts(*text, file);
@@ -76,7 +76,7 @@ core::Timestamp now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-std::string formatted(const std::vector<forecast::Outlook>& outlooks, PlanFormat format) {
+std::string formatted(const std::vector<forecast::ServiceForecast>& outlooks, PlanFormat format) {
   switch (format) {
     case PlanFormat::Json:
       return forecast::forecast_json(outlooks);
@@ -88,9 +88,9 @@ std::string formatted(const std::vector<forecast::Outlook>& outlooks, PlanFormat
   return forecast::forecast_text(outlooks);
 }
 
-bool is_trouble(const forecast::Outlook& outlook) {
+bool is_trouble(const forecast::ServiceForecast& outlook) {
   return outlook.decision == forecast::Decision::Degrade ||
-         outlook.decision == forecast::Decision::Refuse || !outlook.forecast.failure.empty();
+         outlook.decision == forecast::Decision::Refuse || !outlook.prediction.failure.empty();
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ int plan(const Options& options) {
     if (const auto read = read_manifests(name, reader); !read.ok()) return complain(read.error());
   for (const auto& note : reader.found().notes) std::fprintf(stderr, "kindlb: %s\n", note.c_str());
   if (reader.found().services.empty()) std::fprintf(stderr, "kindlb: there is no Service here\n");
-  const auto outlooks = forecast::look_ahead(reader.take(), *facts, options.policy, now());
+  const auto outlooks = forecast::forecast_services(reader.take(), *facts, options.policy, now());
   if (!outlooks.ok()) return complain(outlooks.error());
   const auto text = formatted(*outlooks, options.plan.format);
   const bool written =

@@ -197,8 +197,8 @@ Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy) {
   return desired.verdict.outcome == Outcome::Refuse ? refuse(desired) : serve(desired);
 }
 
-Forecast foresee(const ServiceSnapshot& snapshot, const Policy& policy) {
-  Forecast out{.claim = claim_of(*snapshot.service, policy)};
+Prediction predict(const ServiceSnapshot& snapshot, const Policy& policy) {
+  Prediction out{.claim = claim_of(*snapshot.service, policy)};
   if (out.claim != Claim::Ours) return out;
   auto desired = begin_desired_state(snapshot, policy);
   out.verdict = desired.verdict;

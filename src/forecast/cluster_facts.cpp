@@ -30,7 +30,7 @@ Cidr subnet(const char* text) {
 }
 
 /// kind's single node is Ready and carries no label that excludes it.
-core::Node usual_node() {
+core::Node default_node() {
   return {.name = "kind-control-plane",
           .uid = "kind-control-plane",
           .ready = true,
@@ -38,7 +38,7 @@ core::Node usual_node() {
           .pod_cidrs = {subnet("10.244.0.0/24"), subnet("fd00:10:244::/64")}};
 }
 
-std::vector<Cidr> usual_subnets() {
+std::vector<Cidr> default_subnets() {
   return {subnet("172.18.0.0/16"), subnet("fc00:f853:ccd:e793::/64")};
 }
 
@@ -58,7 +58,7 @@ std::vector<T> read_values(Fields& fields, const char* key, const char* what) {
 void read_network(const yaml::Node& node, yaml::Faults& faults, ClusterFacts& out) {
   Fields fields(node, faults);
   auto subnets = read_values<Cidr>(fields, "subnets", "a subnet such as 172.18.0.0/16");
-  if (fields.find("subnets") == nullptr) subnets = usual_subnets();
+  if (fields.find("subnets") == nullptr) subnets = default_subnets();
   for (const auto& one : subnets)
     if (!out.network.emplace(one.address.family(), core::AddressSpace{one, {}, {}}).second)
       fields.complain(*fields.find("subnets"), std::string("more than one subnet of ") +
@@ -138,7 +138,7 @@ ClusterFacts read_facts(const yaml::Node& root, const std::string& file, yaml::F
   if (const auto nodes = fields.list("nodes"))
     for (const auto* const node : *nodes) out.nodes.push_back(read_node(*node, faults));
   else
-    out.nodes.push_back(usual_node());
+    out.nodes.push_back(default_node());
   for (const auto* const node : fields.list("endpoints").value_or(std::vector<const yaml::Node*>{}))
     out.endpoints.push_back(read_endpoints(*node, file, faults));
   complete(out);
@@ -147,7 +147,7 @@ ClusterFacts read_facts(const yaml::Node& root, const std::string& file, yaml::F
 
 }  // namespace
 
-ClusterFacts usual_facts() {
+ClusterFacts default_facts() {
   yaml::Faults faults;
   return read_facts({}, "", faults);
 }

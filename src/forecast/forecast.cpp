@@ -33,7 +33,7 @@ const char* name_of(core::ServiceType type) {
   return "LoadBalancer";
 }
 
-OutlookNote class_note(const Service& service, const core::Policy& policy) {
+ForecastNote class_note(const Service& service, const core::Policy& policy) {
   const auto name = service.spec.load_balancer_class.value_or("");
   if (name.empty())
     return {"NoClass",
@@ -45,7 +45,7 @@ OutlookNote class_note(const Service& service, const core::Policy& policy) {
                             " (--load-balancer-class)."};
 }
 
-OutlookNote why_ignored(const Service& service, Claim claim, const core::Policy& policy) {
+ForecastNote why_ignored(const Service& service, Claim claim, const core::Policy& policy) {
   if (claim == Claim::ReleaseDeleted)
     return {"Deleted", "It is being deleted; its load balancer would be removed."};
   if (claim == Claim::ReleaseChanged)
@@ -59,9 +59,9 @@ OutlookNote why_ignored(const Service& service, Claim claim, const core::Policy&
   return class_note(service, policy);
 }
 
-Decision decision_of(const core::Forecast& forecast) {
-  if (forecast.claim != Claim::Ours) return Decision::Ignore;
-  switch (forecast.verdict.outcome) {
+Decision decision_of(const core::Prediction& prediction) {
+  if (prediction.claim != Claim::Ours) return Decision::Ignore;
+  switch (prediction.verdict.outcome) {
     case core::Outcome::Serve:
       return Decision::Serve;
     case core::Outcome::Degrade:
@@ -72,13 +72,14 @@ Decision decision_of(const core::Forecast& forecast) {
   return Decision::Refuse;
 }
 
-Outlook outlook_of(const Service& service, core::Forecast forecast, const core::Policy& policy) {
-  Outlook out{.service = name_of(service.key),
-              .decision = decision_of(forecast),
-              .reasons = {},
-              .warnings = {},
-              .forecast = std::move(forecast)};
-  const auto& seen = out.forecast;
+ServiceForecast forecast_of(const Service& service, core::Prediction prediction,
+                            const core::Policy& policy) {
+  ServiceForecast out{.service = name_of(service.key),
+                      .decision = decision_of(prediction),
+                      .reasons = {},
+                      .warnings = {},
+                      .prediction = std::move(prediction)};
+  const auto& seen = out.prediction;
   if (out.decision == Decision::Ignore)
     out.reasons.push_back(why_ignored(service, seen.claim, policy));
   for (const auto& reason : seen.verdict.reasons)
@@ -91,9 +92,9 @@ Outlook outlook_of(const Service& service, core::Forecast forecast, const core::
 }
 
 /// The cluster that manifests and facts make up together.
-class World {
+class PlannedCluster {
  public:
-  World(kube::Manifests manifests, const ClusterFacts& facts, const core::Policy& policy)
+  PlannedCluster(kube::Manifests manifests, const ClusterFacts& facts, const core::Policy& policy)
       : manifests_(std::move(manifests)), facts_(facts), policy_(policy), network_(facts.network) {
     kube::fill_defaults(manifests_.services, facts.families);
     for (const auto& node : manifests_.nodes.empty() ? facts.nodes : manifests_.nodes)
@@ -124,13 +125,13 @@ class World {
     return {};
   }
 
-  std::vector<Outlook> look_ahead(core::Timestamp now) {
+  std::vector<ServiceForecast> forecast_services(core::Timestamp now) {
     const auto& services = manifests_.services;
     std::vector<std::size_t> order(services.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_partition(
         order, [&](std::size_t i) { return !services[i].status.ingress.empty(); });
-    std::vector<Outlook> out(services.size());
+    std::vector<ServiceForecast> out(services.size());
     core::ServiceSnapshot world;
     world.nodes = &nodes_;
     world.network = std::move(network_);
@@ -139,9 +140,9 @@ class World {
     for (const auto i : order) {
       world.service = &services[i];
       world.slices = by_service_[services[i].key];
-      out[i] = outlook_of(services[i], core::foresee(world, policy_), policy_);
-      if (!out[i].forecast.config) continue;
-      for (const auto& given : out[i].forecast.config->addresses)
+      out[i] = forecast_of(services[i], core::predict(world, policy_), policy_);
+      if (!out[i].prediction.config) continue;
+      for (const auto& given : out[i].prediction.config->addresses)
         world.network.at(given.address.family()).taken.insert(given.address);
     }
     return out;
@@ -220,11 +221,13 @@ const char* name_of(Decision decision) {
   return "ignore";
 }
 
-core::Result<std::vector<Outlook>> look_ahead(kube::Manifests manifests, const ClusterFacts& facts,
-                                              const core::Policy& policy, core::Timestamp now) {
-  World world(std::move(manifests), facts, policy);
+core::Result<std::vector<ServiceForecast>> forecast_services(kube::Manifests manifests,
+                                                             const ClusterFacts& facts,
+                                                             const core::Policy& policy,
+                                                             core::Timestamp now) {
+  PlannedCluster world(std::move(manifests), facts, policy);
   if (auto added = world.add_brief_endpoints(); !added.ok()) return added.error();
-  return world.look_ahead(now);
+  return world.forecast_services(now);
 }
 
 }  // namespace kindlb::forecast

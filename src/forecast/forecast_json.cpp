@@ -14,7 +14,7 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-Ordered notes_of(const std::vector<OutlookNote>& notes) {
+Ordered notes_of(const std::vector<ForecastNote>& notes) {
   auto out = Ordered::array();
   for (const auto& note : notes)
     out.push_back({{"reason", note.reason}, {"message", note.message}});
@@ -28,43 +28,43 @@ Ordered bodies_of(const Resources& resources) {
   return out;
 }
 
-Ordered envoy_of(const core::Forecast& forecast) {
-  if (!forecast.config) return Ordered::object();
-  const auto rendered = envoy::render(*forecast.config, {proxy::kXdsDir, proxy::kEndpointsDir});
+Ordered envoy_of(const core::Prediction& prediction) {
+  if (!prediction.config) return Ordered::object();
+  const auto rendered = envoy::render(*prediction.config, {proxy::kXdsDir, proxy::kEndpointsDir});
   return {{"listeners", bodies_of(rendered.listeners)},
           {"clusters", bodies_of(rendered.clusters)},
           {"endpoints", bodies_of(rendered.endpoints)}};
 }
 
-Ordered item_of(const Outlook& outlook) {
-  const auto& forecast = outlook.forecast;
+Ordered item_of(const ServiceForecast& forecast) {
+  const auto& prediction = forecast.prediction;
   Ordered out;
-  out["service"] = outlook.service;
-  out["decision"] = name_of(outlook.decision);
-  out["reasons"] = notes_of(outlook.reasons);
-  if (!outlook.warnings.empty()) out["warnings"] = notes_of(outlook.warnings);
-  if (!forecast.failure.empty()) out["failure"] = forecast.failure;
-  out["status"] =
-      forecast.status ? Ordered::parse(kube::encode_status(*forecast.status)) : Ordered::object();
-  out["envoy"] = envoy_of(forecast);
+  out["service"] = forecast.service;
+  out["decision"] = name_of(forecast.decision);
+  out["reasons"] = notes_of(forecast.reasons);
+  if (!forecast.warnings.empty()) out["warnings"] = notes_of(forecast.warnings);
+  if (!prediction.failure.empty()) out["failure"] = prediction.failure;
+  out["status"] = prediction.status ? Ordered::parse(kube::encode_status(*prediction.status))
+                                    : Ordered::object();
+  out["envoy"] = envoy_of(prediction);
   return out;
 }
 
-Ordered document_of(const std::vector<Outlook>& outlooks) {
+Ordered document_of(const std::vector<ServiceForecast>& forecasts) {
   auto items = Ordered::array();
-  for (const auto& outlook : outlooks) items.push_back(item_of(outlook));
+  for (const auto& forecast : forecasts) items.push_back(item_of(forecast));
   return {{"items", std::move(items)}};
 }
 
 }  // namespace
 
-std::string forecast_json(const std::vector<Outlook>& outlooks) {
+std::string forecast_json(const std::vector<ServiceForecast>& forecasts) {
   // A manifest's text need not be UTF-8.
-  return document_of(outlooks).dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
+  return document_of(forecasts).dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
 }
 
-std::string forecast_yaml(const std::vector<Outlook>& outlooks) {
-  return yaml_text(document_of(outlooks));
+std::string forecast_yaml(const std::vector<ServiceForecast>& forecasts) {
+  return yaml_text(document_of(forecasts));
 }
 
 }  // namespace kindlb::forecast

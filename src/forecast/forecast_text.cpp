@@ -40,17 +40,17 @@ std::string section(const std::string& label, const std::vector<std::string>& li
   return out;
 }
 
-std::vector<std::string> notes(const std::vector<OutlookNote>& all) {
+std::vector<std::string> notes(const std::vector<ForecastNote>& all) {
   std::vector<std::string> out;
   for (const auto& note : all)
     out.push_back(note.reason.empty() ? note.message : note.reason + ": " + note.message);
   return out;
 }
 
-std::vector<std::string> addresses(const core::Forecast& forecast) {
+std::vector<std::string> addresses(const core::Prediction& prediction) {
   std::vector<std::string> out;
-  if (!forecast.status) return out;
-  for (const auto& ingress : forecast.status->ingress) out.push_back(ingress.ip);
+  if (!prediction.status) return out;
+  for (const auto& ingress : prediction.status->ingress) out.push_back(ingress.ip);
   return out;
 }
 
@@ -79,47 +79,47 @@ std::string destination(const core::ProxyConfig& config, const core::PortStatus&
   return out;
 }
 
-std::vector<std::string> ports(const core::Forecast& forecast) {
+std::vector<std::string> ports(const core::Prediction& prediction) {
   std::vector<std::string> out;
-  if (!forecast.config) return out;
-  for (const auto& port : forecast.verdict.port_status) {
+  if (!prediction.config) return out;
+  for (const auto& port : prediction.verdict.port_status) {
     auto line = std::string(core::name_of(port.protocol)) + "/" + std::to_string(port.port);
-    line += port.error.empty() ? " -> " + destination(*forecast.config, port)
+    line += port.error.empty() ? " -> " + destination(*prediction.config, port)
                                : " is not opened (" + port.error + ")";
     out.push_back(std::move(line));
   }
   return out;
 }
 
-std::vector<std::string> conditions(const core::Forecast& forecast) {
+std::vector<std::string> conditions(const core::Prediction& prediction) {
   std::vector<std::string> out;
-  if (!forecast.status) return out;
-  for (const auto& condition : forecast.status->conditions)
+  if (!prediction.status) return out;
+  for (const auto& condition : prediction.status->conditions)
     out.push_back(condition.type + "=" + name_of(condition.status) + ", " + condition.reason);
   return out;
 }
 
-std::string block(const Outlook& outlook) {
-  const auto& forecast = outlook.forecast;
-  auto out = outlook.service + ": " + name_of(outlook.decision) + "\n";
-  out += section("why", notes(outlook.reasons));
-  if (!forecast.failure.empty()) out += section("but", {forecast.failure});
-  out += section("addresses", addresses(forecast));
-  out += section("ports", ports(forecast));
-  out += section("conditions", conditions(forecast));
-  out += section("warnings", notes(outlook.warnings));
+std::string block(const ServiceForecast& forecast) {
+  const auto& prediction = forecast.prediction;
+  auto out = forecast.service + ": " + name_of(forecast.decision) + "\n";
+  out += section("why", notes(forecast.reasons));
+  if (!prediction.failure.empty()) out += section("but", {prediction.failure});
+  out += section("addresses", addresses(prediction));
+  out += section("ports", ports(prediction));
+  out += section("conditions", conditions(prediction));
+  out += section("warnings", notes(forecast.warnings));
   return out + "\n";
 }
 
-std::string summary(const std::vector<Outlook>& outlooks) {
+std::string summary(const std::vector<ServiceForecast>& forecasts) {
   std::array<std::size_t, 4> counts{};
   std::size_t failures = 0;
-  for (const auto& outlook : outlooks) {
-    ++counts[static_cast<std::size_t>(outlook.decision)];
-    failures += outlook.forecast.failure.empty() ? 0U : 1U;
+  for (const auto& forecast : forecasts) {
+    ++counts[static_cast<std::size_t>(forecast.decision)];
+    failures += forecast.prediction.failure.empty() ? 0U : 1U;
   }
   auto out =
-      std::to_string(outlooks.size()) + (outlooks.size() == 1 ? " Service: " : " Services: ");
+      std::to_string(forecasts.size()) + (forecasts.size() == 1 ? " Service: " : " Services: ");
   for (const auto decision :
        {Decision::Serve, Decision::Degrade, Decision::Refuse, Decision::Ignore})
     out += (decision == Decision::Serve ? "" : ", ") +
@@ -130,10 +130,10 @@ std::string summary(const std::vector<Outlook>& outlooks) {
 
 }  // namespace
 
-std::string forecast_text(const std::vector<Outlook>& outlooks) {
+std::string forecast_text(const std::vector<ServiceForecast>& forecasts) {
   std::string out;
-  for (const auto& outlook : outlooks) out += block(outlook);
-  return out + summary(outlooks);
+  for (const auto& forecast : forecasts) out += block(forecast);
+  return out + summary(forecasts);
 }
 
 }  // namespace kindlb::forecast

@@ -6,9 +6,9 @@ using namespace kindlb::test;
 
 namespace {
 
-std::string brief(const Forecast& forecast, const char* type) {
-  REQUIRE(forecast.status.has_value());
-  const auto* found = find_condition(forecast.status->conditions, type);
+std::string brief(const Prediction& prediction, const char* type) {
+  REQUIRE(prediction.status.has_value());
+  const auto* found = find_condition(prediction.status->conditions, type);
   return found == nullptr ? "absent" : shown(found->status) + "/" + found->reason;
 }
 
@@ -44,16 +44,16 @@ TEST_CASE("foreseen: served, degraded, refused, failing") {
   for (const auto& c : cases) {
     SUBCASE(c.name) {
       const Life life(c.asks);
-      const auto forecast = life.foresee();
-      CHECK(forecast.claim == Claim::Ours);
-      CHECK(forecast.verdict.outcome == c.outcome);
-      CHECK(brief(forecast, kServingCondition) == c.serving);
-      CHECK(brief(forecast, kProvisioningCondition) == "False/Complete");
-      CHECK(brief(forecast, kDegradedCondition) == c.degraded);
-      const auto& ingress = forecast.status->ingress;
+      const auto prediction = life.predict();
+      CHECK(prediction.claim == Claim::Ours);
+      CHECK(prediction.verdict.outcome == c.outcome);
+      CHECK(brief(prediction, kServingCondition) == c.serving);
+      CHECK(brief(prediction, kProvisioningCondition) == "False/Complete");
+      CHECK(brief(prediction, kDegradedCondition) == c.degraded);
+      const auto& ingress = prediction.status->ingress;
       CHECK((ingress.empty() ? "" : ingress[0].ip) == c.address);
-      CHECK(forecast.config.has_value() == (std::string(c.serving) == "True/Serving"));
-      CHECK(forecast.failure.empty() == (std::string(c.serving) != "False/Infrastructure"));
+      CHECK(prediction.config.has_value() == (std::string(c.serving) == "True/Serving"));
+      CHECK(prediction.failure.empty() == (std::string(c.serving) != "False/Infrastructure"));
     }
   }
 }
@@ -64,19 +64,19 @@ TEST_CASE("foreseen: what comes true") {
         web().with_source_range("office"), a_service().with_port(9, Protocol::Sctp),
         web().annotated("kindlb.dev/fault-infrastructure", "no")}) {
     Life life(asks);
-    const auto forecast = life.foresee();
+    const auto prediction = life.predict();
     life.settle();
-    REQUIRE(forecast.status.has_value());
-    CHECK(life.service.status.ingress == forecast.status->ingress);
-    CHECK(life.service.annotations.at(kObservedAnnotation) == forecast.status->observed);
-    for (const auto& foreseen : forecast.status->conditions) {
-      const auto* came = find_condition(life.service.status.conditions, foreseen.type);
+    REQUIRE(prediction.status.has_value());
+    CHECK(life.service.status.ingress == prediction.status->ingress);
+    CHECK(life.service.annotations.at(kObservedAnnotation) == prediction.status->observed);
+    for (const auto& predicted : prediction.status->conditions) {
+      const auto* came = find_condition(life.service.status.conditions, predicted.type);
       REQUIRE(came != nullptr);
-      CHECK(came->status == foreseen.status);
-      CHECK(came->reason == foreseen.reason);
-      CHECK(came->message == foreseen.message);
+      CHECK(came->status == predicted.status);
+      CHECK(came->reason == predicted.reason);
+      CHECK(came->message == predicted.message);
     }
-    if (forecast.config) CHECK(revision_of(*forecast.config) == life.proxy.acknowledged);
+    if (prediction.config) CHECK(revision_of(*prediction.config) == life.proxy.acknowledged);
   }
 }
 
@@ -97,11 +97,11 @@ TEST_CASE("foreseen: whose it is comes first") {
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      const auto forecast = Life(c.asks).foresee();
-      CHECK(forecast.claim == c.claim);
-      CHECK_FALSE(forecast.status.has_value());
-      CHECK_FALSE(forecast.config.has_value());
-      CHECK(forecast.warnings.empty());
+      const auto prediction = Life(c.asks).predict();
+      CHECK(prediction.claim == c.claim);
+      CHECK_FALSE(prediction.status.has_value());
+      CHECK_FALSE(prediction.config.has_value());
+      CHECK(prediction.warnings.empty());
     }
   }
 }
@@ -109,7 +109,7 @@ TEST_CASE("foreseen: whose it is comes first") {
 TEST_CASE("foreseen: no address, no way") {
   Life life;
   life.network.at(IpFamily::V4).pools = {range("172.18.0.1")};
-  const auto exhausted = life.foresee();
+  const auto exhausted = life.predict();
   CHECK(mentions(exhausted.failure, "--ip-range"));
   CHECK_FALSE(exhausted.config.has_value());
   CHECK(brief(exhausted, kServingCondition) == "False/Infrastructure");
@@ -117,21 +117,21 @@ TEST_CASE("foreseen: no address, no way") {
   Life excluded;
   excluded.policy.datapath = Datapath::NodePort;
   for (auto& [name, node] : excluded.nodes) node.excluded = true;
-  CHECK(mentions(excluded.foresee().failure, "exclude-from-external-load-balancers"));
+  CHECK(mentions(excluded.predict().failure, "exclude-from-external-load-balancers"));
 }
 
 TEST_CASE("foreseen: annotations that make no sense are warned about, each") {
-  const auto forecast =
-      Life(web().annotated("kindlb.dev/typo", "x").annotated("kindlb.dev/datapath", "y")).foresee();
-  CHECK(forecast.warnings.size() == 2);
-  CHECK(forecast.warnings[0].type == EventType::Warning);
-  CHECK(forecast.warnings[0].reason == "InvalidAnnotation");
+  const auto prediction =
+      Life(web().annotated("kindlb.dev/typo", "x").annotated("kindlb.dev/datapath", "y")).predict();
+  CHECK(prediction.warnings.size() == 2);
+  CHECK(prediction.warnings[0].type == EventType::Warning);
+  CHECK(prediction.warnings[0].reason == "InvalidAnnotation");
 }
 
 TEST_CASE("foreseen: the present state of a served Service does not matter") {
   auto life = settled();
-  const auto forecast = life.foresee();
-  CHECK(forecast.status->ingress == life.service.status.ingress);
+  const auto prediction = life.predict();
+  CHECK(prediction.status->ingress == life.service.status.ingress);
   life.proxy_is_lost();
-  CHECK(life.foresee().status == forecast.status);
+  CHECK(life.predict().status == prediction.status);
 }

@@ -18,7 +18,7 @@ namespace {
 using namespace kindlb;
 using forecast::ClusterFacts;
 using forecast::Decision;
-using forecast::Outlook;
+using forecast::ServiceForecast;
 using test::cidr;
 using test::ip;
 
@@ -43,10 +43,10 @@ std::string complaint(const std::string& text) {
   return result.error().operation + ": " + result.error().detail;
 }
 
-std::vector<Outlook> look(const std::string& manifests,
-                          const ClusterFacts& cluster = forecast::usual_facts(),
-                          const core::Policy& policy = {}) {
-  auto result = forecast::look_ahead(read(manifests), cluster, policy, test::at(1000));
+std::vector<ServiceForecast> look(const std::string& manifests,
+                                  const ClusterFacts& cluster = forecast::default_facts(),
+                                  const core::Policy& policy = {}) {
+  auto result = forecast::forecast_services(read(manifests), cluster, policy, test::at(1000));
   REQUIRE_MESSAGE(result.ok(), result.error().text());
   return *result;
 }
@@ -57,17 +57,17 @@ std::string service(const std::string& name, const std::string& spec = "ports: [
          rest;
 }
 
-std::vector<std::string> addresses(const Outlook& outlook) {
+std::vector<std::string> addresses(const ServiceForecast& forecast) {
   std::vector<std::string> out;
-  if (outlook.forecast.status)
-    for (const auto& ingress : outlook.forecast.status->ingress) out.push_back(ingress.ip);
+  if (forecast.prediction.status)
+    for (const auto& ingress : forecast.prediction.status->ingress) out.push_back(ingress.ip);
   return out;
 }
 
-std::vector<std::string> targets(const Outlook& outlook) {
+std::vector<std::string> targets(const ServiceForecast& forecast) {
   std::vector<std::string> out;
-  if (outlook.forecast.config)
-    for (const auto& backend : outlook.forecast.config->backends)
+  if (forecast.prediction.config)
+    for (const auto& backend : forecast.prediction.config->backends)
       for (const auto& target : backend.targets) out.push_back(target.text());
   return out;
 }
@@ -99,9 +99,9 @@ TEST_CASE("refused and ignored Services take no address") {
                          service("b", "loadBalancerClass: x/y, ports: [{port: 1}]") + service("c"));
   CHECK(seen[0].decision == Decision::Refuse);
   CHECK(addresses(seen[0]).empty());
-  CHECK_FALSE(seen[0].forecast.config.has_value());
+  CHECK_FALSE(seen[0].prediction.config.has_value());
   CHECK(seen[1].decision == Decision::Ignore);
-  CHECK_FALSE(seen[1].forecast.status.has_value());
+  CHECK_FALSE(seen[1].prediction.status.has_value());
   CHECK(addresses(seen[2]) == Words{"172.18.255.254"});
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("ignored Services are told why") {
     SUBCASE(c.name) {
       core::Policy policy;
       policy.require_class = c.require_class;
-      const auto seen = look(c.manifest, forecast::usual_facts(), policy);
+      const auto seen = look(c.manifest, forecast::default_facts(), policy);
       REQUIRE(seen.size() == 1);
       CHECK(seen[0].decision == Decision::Ignore);
       REQUIRE(seen[0].reasons.size() == 1);
@@ -152,13 +152,14 @@ TEST_CASE("endpoints in brief") {
       look(service("web", "ipFamilyPolicy: PreferDualStack, ports: [{port: 80, targetPort: 8080}]"),
            cluster);
   CHECK(targets(seen[0]) == Words{"10.244.0.5:8080", "[fd00:10:244::5]:8080"});
-  CHECK(seen[0].forecast.config->direct);
-  CHECK(seen[0].forecast.config->routes.size() == 2);  // through the first node
+  CHECK(seen[0].prediction.config->direct);
+  CHECK(seen[0].prediction.config->routes.size() == 2);  // through the first node
 }
 
 TEST_CASE("endpoints on a node that is not there are a mistake, not a detour") {
   const auto cluster = facts("endpoints: [{service: web, node: typo, addresses: [10.244.0.5]}]");
-  const auto result = forecast::look_ahead(read(service("web")), cluster, {}, test::at(1000));
+  const auto result =
+      forecast::forecast_services(read(service("web")), cluster, {}, test::at(1000));
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().operation == "facts.yaml:1:13");
   CHECK(result.error().detail.starts_with("there is no node 'typo'"));
@@ -178,7 +179,7 @@ TEST_CASE("a named target port needs its number") {
   const auto given = facts("endpoints: [{service: web, addresses: [10.244.0.5], ports: {h: 81}}]");
   CHECK(targets(look(manifest, given)[0]) == Words{"10.244.0.5:81"});
   const auto missing = facts("endpoints:\n- {service: web, addresses: [10.244.0.5]}\n");
-  const auto result = forecast::look_ahead(read(manifest), missing, {}, test::at(0));
+  const auto result = forecast::forecast_services(read(manifest), missing, {}, test::at(0));
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().operation == "facts.yaml:2:3");
   CHECK(result.error().detail.find("'http'") != std::string::npos);
@@ -187,13 +188,13 @@ TEST_CASE("a named target port needs its number") {
 TEST_CASE("node ports are as an API server would give them") {
   core::Policy policy;
   policy.datapath = core::Datapath::NodePort;
-  CHECK(targets(look(service("web"), forecast::usual_facts(), policy)[0]) ==
+  CHECK(targets(look(service("web"), forecast::default_facts(), policy)[0]) ==
         Words{"172.18.0.2:30000"});
   const auto node =
       "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus:\n"
       "  conditions: [{type: Ready, status: 'True'}]\n"
       "  addresses: [{type: InternalIP, address: 172.18.0.9}]\n";
-  CHECK(targets(look(service("web") + node, forecast::usual_facts(), policy)[0]) ==
+  CHECK(targets(look(service("web") + node, forecast::default_facts(), policy)[0]) ==
         Words{"172.18.0.9:30000"});
 }
 
@@ -202,16 +203,16 @@ TEST_CASE("what would not work here is told, whatever the verdict") {
   std::string many;
   for (int i = 0; i < 6; ++i) many += service("s" + std::to_string(i));
   const auto seen = look(many, cluster);
-  CHECK(seen[4].forecast.failure == "");  // 2 to 6; the gateway has 1
+  CHECK(seen[4].prediction.failure == "");  // 2 to 6; the gateway has 1
   CHECK(seen[5].decision == Decision::Serve);
-  CHECK(seen[5].forecast.failure.find("172.18.0.0/29") != std::string::npos);
+  CHECK(seen[5].prediction.failure.find("172.18.0.0/29") != std::string::npos);
   CHECK(forecast::forecast_text(seen).find("1 would not work here") != std::string::npos);
 }
 
 TEST_CASE("new addresses come from the ranges that were given") {
   core::Policy policy;
   policy.ip_ranges = {core::AddressRange::parse("172.18.7.1-172.18.7.9").value()};
-  CHECK(addresses(look(service("a"), forecast::usual_facts(), policy)[0]) == Words{"172.18.7.9"});
+  CHECK(addresses(look(service("a"), forecast::default_facts(), policy)[0]) == Words{"172.18.7.9"});
 }
 
 TEST_CASE("a cluster of one family") {
@@ -228,7 +229,7 @@ TEST_CASE("a cluster of one family") {
 }
 
 TEST_CASE("the usual facts are kind's") {
-  const auto usual = forecast::usual_facts();
+  const auto usual = forecast::default_facts();
   CHECK(usual == facts(""));
   CHECK(usual.families == std::vector{core::IpFamily::V4, core::IpFamily::V6});
   CHECK(usual.network.at(core::IpFamily::V4).subnet == cidr("172.18.0.0/16"));

@@ -274,7 +274,7 @@ struct World {
     return out;
   }
   core::Plan plan() const { return core::plan_service(view(), policy); }
-  core::Forecast foresee() const { return core::foresee(view(), policy); }
+  core::Prediction predict() const { return core::predict(view(), policy); }
 };
 
 /// Two nodes, kind-control-plane (172.18.0.2) and kind-worker (172.18.0.3), and one ready pod on

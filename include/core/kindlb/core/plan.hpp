@@ -122,7 +122,7 @@ ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
                           const std::map<IpFamily, Path>& paths);
 
 /// What would become of a Service that nothing stands in the way of: for `kindlb plan`.
-struct Forecast {
+struct Prediction {
   Claim claim = Claim::NotOurs;
   Verdict verdict;                    ///< only meaningful for Claim::Ours, as the rest
   std::vector<EventNote> warnings;    ///< annotations that make no sense, and the like
@@ -131,6 +131,6 @@ struct Forecast {
   std::optional<ProxyConfig> config;  ///< what the proxy would be told
 };
 
-Forecast foresee(const ServiceSnapshot& snapshot, const Policy& policy);
+Prediction predict(const ServiceSnapshot& snapshot, const Policy& policy);
 
 }  // namespace kindlb::core

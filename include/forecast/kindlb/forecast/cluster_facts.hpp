@@ -37,7 +37,7 @@ struct ClusterFacts {
 };
 
 /// kind's usual network, and one node.
-ClusterFacts usual_facts();
+ClusterFacts default_facts();
 
 /// What the file leaves out is as usual. Errors have FILE:LINE:COLUMN as their operation.
 core::Result<ClusterFacts> parse_facts(const std::string& yaml, const std::string& file);
