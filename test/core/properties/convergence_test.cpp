@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-using kindlb::test::SmallWorld;
+using kindlb::test::Simulation;
 
 namespace {
 
@@ -24,14 +24,14 @@ constexpr int kEvents = 20;
 
 TEST_CASE("whatever happens, every Service ends as its present form asks") {
   for (std::uint64_t seed = 1; seed <= kHistories; ++seed) {
-    SmallWorld world(seed);
+    Simulation world(seed);
     for (int event = 0; event < kEvents; ++event) {
       CAPTURE(seed);
       CAPTURE(event);
       if (!world.settle()) FAIL("the world does not settle");
       world.check_outcome();
       if (!world.broken().empty()) FAIL(world.broken().front());
-      world.happen();
+      world.random_event();
       world.check_order();
     }
   }
@@ -39,11 +39,11 @@ TEST_CASE("whatever happens, every Service ends as its present form asks") {
 
 TEST_CASE("several things at once end no differently") {
   for (std::uint64_t seed = 1; seed <= kHistories * 2 / 3; ++seed) {
-    SmallWorld world(seed + 1'000'000);
+    Simulation world(seed + 1'000'000);
     for (int round = 0; round < kEvents / 5; ++round) {
       CAPTURE(seed);
       CAPTURE(round);
-      for (int event = 0; event < 5; ++event) world.happen();
+      for (int event = 0; event < 5; ++event) world.random_event();
       if (!world.settle()) FAIL("the world does not settle");
       world.check_outcome();
       if (!world.broken().empty()) FAIL(world.broken().front());
@@ -52,11 +52,11 @@ TEST_CASE("several things at once end no differently") {
 }
 
 TEST_CASE("the same seed tells the same story") {
-  SmallWorld a(7);
-  SmallWorld b(7);
+  Simulation a(7);
+  Simulation b(7);
   for (int event = 0; event < 5; ++event) {
-    a.happen();
-    b.happen();
+    a.random_event();
+    b.random_event();
     CHECK(a.settle() == b.settle());
     CHECK(a.plans() == b.plans());
   }

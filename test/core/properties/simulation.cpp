@@ -6,7 +6,7 @@ namespace kindlb::test {
 
 using namespace core;
 
-SmallWorld::SmallWorld(std::uint64_t seed) : dice_(seed) {
+Simulation::Simulation(std::uint64_t seed) : dice_(seed) {
   nodes_["a"] = a_node("a", "172.18.0.2");
   nodes_["b"] = a_node("b", "172.18.0.3");
   choose_policy();
@@ -16,7 +16,7 @@ SmallWorld::SmallWorld(std::uint64_t seed) : dice_(seed) {
 
 // ---- what kindlb sees and does -----------------------------------------------------------------
 
-std::set<IpAddress> SmallWorld::taken_by_others(const Subject& subject) const {
+std::set<IpAddress> Simulation::taken_by_others(const Subject& subject) const {
   std::set<IpAddress> taken;
   for (const auto& other : subjects_) {
     if (&other == &subject) continue;
@@ -30,21 +30,21 @@ std::set<IpAddress> SmallWorld::taken_by_others(const Subject& subject) const {
   return taken;
 }
 
-std::map<IpFamily, AddressSpace> SmallWorld::network_for(const Subject& subject) const {
+std::map<IpFamily, AddressSpace> Simulation::network_for(const Subject& subject) const {
   auto out = network_;
   const auto others = taken_by_others(subject);
   for (auto& [family, space] : out) space.taken.insert(others.begin(), others.end());
   return out;
 }
 
-Verdict SmallWorld::verdict_on(const Subject& subject) const {
+Verdict Simulation::verdict_on(const Subject& subject) const {
   const auto network = network_for(subject);
   NetworkEnvironment place{.families = {}, .network = &network};
   for (const auto& [family, space] : network) place.families.insert(family);
   return evaluate(*subject.object, policy_, place);
 }
 
-ProxyView SmallWorld::proxy_view(const Subject& subject) const {
+ProxyView Simulation::proxy_view(const Subject& subject) const {
   ProxyView out;
   out.present = subject.container.has_value();
   out.coming = subject.memory.coming;
@@ -60,7 +60,7 @@ ProxyView SmallWorld::proxy_view(const Subject& subject) const {
   return out;
 }
 
-ServiceSnapshot SmallWorld::view(const Subject& subject) const {
+ServiceSnapshot Simulation::view(const Subject& subject) const {
   ServiceSnapshot out;
   out.service = &*subject.object;
   for (const auto& slice : subject.slices) out.slices.push_back(&slice);
@@ -75,12 +75,12 @@ ServiceSnapshot SmallWorld::view(const Subject& subject) const {
   return out;
 }
 
-Plan SmallWorld::plan(const Subject& subject) {
+Plan Simulation::plan(const Subject& subject) {
   ++plans_;
   return plan_service(view(subject), policy_);
 }
 
-bool SmallWorld::step(Subject& subject) {
+bool Simulation::step(Subject& subject) {
   if (!subject.object) return false;
   now_ += std::chrono::seconds(dice_.below(2));
   verdict_ = verdict_on(subject);
@@ -96,7 +96,7 @@ bool SmallWorld::step(Subject& subject) {
 }
 
 /// In the order kindlb does it; it may die before each piece.
-void SmallWorld::carry_out(Subject& subject, const Plan& plan) {
+void Simulation::carry_out(Subject& subject, const Plan& plan) {
   const auto dies = [&] { return may_crash_ && dice_.one_in(12); };
   if (plan.write && dies()) return crash();
   if (plan.write) write(subject, *plan.write);
@@ -116,14 +116,14 @@ void SmallWorld::carry_out(Subject& subject, const Plan& plan) {
   tear_down(subject, plan.teardown);
 }
 
-void SmallWorld::write(Subject& subject, const StatusApply& write) {
+void Simulation::write(Subject& subject, const StatusApply& write) {
   expect(write.uid == subject.object->uid, "writes are for the Service they were planned for");
   check_serving(subject, write);
   check_write(subject, write);
   subject.object = accepted(*subject.object, write);
 }
 
-void SmallWorld::tear_down(Subject& subject, Teardown how) {
+void Simulation::tear_down(Subject& subject, Teardown how) {
   if (how == Teardown::None) return;
   expect(!subject.container.has_value(), "the proxy goes before the finalizer");
   subject.memory.reserved.clear();
@@ -136,7 +136,7 @@ void SmallWorld::tear_down(Subject& subject, Teardown how) {
   subject.object->status = {};
 }
 
-bool SmallWorld::deliver(Subject& subject) {
+bool Simulation::deliver(Subject& subject) {
   bool any = false;
   if (std::exchange(subject.memory.coming, false)) {
     any = true;
@@ -157,7 +157,7 @@ bool SmallWorld::deliver(Subject& subject) {
   return any;
 }
 
-void SmallWorld::answer_apply(Subject& subject) {
+void Simulation::answer_apply(Subject& subject) {
   const auto sent = std::exchange(subject.memory.sent, {});
   if (!subject.container) return;
   if (std::exchange(subject.envoy_rejects, false)) {
@@ -172,7 +172,7 @@ void SmallWorld::answer_apply(Subject& subject) {
   if (!sent.probes.empty()) subject.memory.reach = reached ? Reach::Reached : Reach::Unreachable;
 }
 
-bool SmallWorld::retry(Subject& subject) {
+bool Simulation::retry(Subject& subject) {
   auto& memory = subject.memory;
   const bool unreached = memory.reach == Reach::Unreachable && !memory.direct_blocked;
   if (memory.rejected.empty() && !memory.trouble && !unreached) return false;
@@ -185,14 +185,14 @@ bool SmallWorld::retry(Subject& subject) {
   return true;
 }
 
-bool SmallWorld::anything_pending() const {
+bool Simulation::anything_pending() const {
   return std::any_of(subjects_.begin(), subjects_.end(), [](const Subject& subject) {
     return subject.memory.coming || !subject.memory.sent.revision.empty() ||
            (subject.container && !subject.container->live);
   });
 }
 
-bool SmallWorld::settle() {
+bool Simulation::settle() {
   // The back-off of former failures has passed.
   for (auto& subject : subjects_)
     if (subject.memory.reach == Reach::Unreachable) subject.memory.reach = Reach::Unknown;

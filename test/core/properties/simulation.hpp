@@ -32,12 +32,12 @@ class Dice {
   std::uint64_t state_;
 };
 
-class SmallWorld {
+class Simulation {
  public:
-  explicit SmallWorld(std::uint64_t seed);
+  explicit Simulation(std::uint64_t seed);
 
   /// One random event: an edit, a fault, a change of the cluster, a crash.
-  void happen();
+  void random_event();
   /// Plans and delivers until every plan is empty; false if that does not end.
   bool settle();
   /// Checks that every Service got what its present form asks for.
@@ -76,7 +76,7 @@ class SmallWorld {
     bool envoy_rejects = false;  ///< the next apply
   };
 
-  Subject& somebody();
+  Subject& random_subject();
   void choose_policy();
   void create(Subject& subject);
   void edit(Subject& subject);
@@ -84,7 +84,7 @@ class SmallWorld {
   void edit_request(core::Service& service);
   void edit_annotation(core::Service& service);
   void move_endpoints(Subject& subject);
-  void hurt(Subject& subject);
+  void inject_fault(Subject& subject);
   void change_nodes();
   void crash();
 

@@ -5,12 +5,12 @@ namespace kindlb::test {
 
 using namespace core;
 
-SmallWorld::Subject& SmallWorld::somebody() {
+Simulation::Subject& Simulation::random_subject() {
   return subjects_[dice_.below(static_cast<std::uint32_t>(subjects_.size()))];
 }
 
-void SmallWorld::happen() {
-  auto& subject = somebody();
+void Simulation::random_event() {
+  auto& subject = random_subject();
   if (!subject.object) return create(subject);
   switch (dice_.below(8)) {
     case 0:
@@ -20,7 +20,7 @@ void SmallWorld::happen() {
       return move_endpoints(subject);
     case 3:
     case 4:
-      return hurt(subject);
+      return inject_fault(subject);
     case 5:
       return change_nodes();
     case 6:
@@ -31,7 +31,7 @@ void SmallWorld::happen() {
   }
 }
 
-void SmallWorld::edit(Subject& subject) {
+void Simulation::edit(Subject& subject) {
   auto& service = *subject.object;
   switch (dice_.below(8)) {
     case 0:
@@ -64,7 +64,7 @@ void SmallWorld::edit(Subject& subject) {
   }
 }
 
-void SmallWorld::move_endpoints(Subject& subject) {
+void Simulation::move_endpoints(Subject& subject) {
   for (auto& slice : subject.slices) {
     slice.endpoints.clear();
     for (auto count = dice_.below(3); count > 0; --count)
@@ -77,7 +77,7 @@ void SmallWorld::move_endpoints(Subject& subject) {
   }
 }
 
-void SmallWorld::hurt(Subject& subject) {
+void Simulation::inject_fault(Subject& subject) {
   switch (dice_.below(4)) {
     case 0:
       subject.engine_fails = true;
@@ -98,7 +98,7 @@ void SmallWorld::hurt(Subject& subject) {
   }
 }
 
-void SmallWorld::change_nodes() {
+void Simulation::change_nodes() {
   auto& node = nodes_[dice_.one_in(2) ? "a" : "b"];
   if (dice_.one_in(2))
     node.excluded = !node.excluded;
@@ -107,7 +107,7 @@ void SmallWorld::change_nodes() {
 }
 
 /// Messages on the way arrive all the same; who sent them is not there to hear the answer.
-void SmallWorld::crash() {
+void Simulation::crash() {
   for (auto& subject : subjects_) {
     if (dice_.one_in(2)) deliver(subject);
     subject.memory = {};

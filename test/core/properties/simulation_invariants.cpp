@@ -45,11 +45,11 @@ bool is_failing_as_asked(const Service& service) {
 
 }  // namespace
 
-void SmallWorld::expect(bool holds, const char* promise) {
+void Simulation::expect(bool holds, const char* promise) {
   if (!holds) broken_.emplace_back(promise);
 }
 
-void SmallWorld::check_plan(const Subject& subject, const Plan& plan) {
+void Simulation::check_plan(const Subject& subject, const Plan& plan) {
   const auto& service = *subject.object;
   if (!wants_load_balancer(service) || verdict_.outcome == Outcome::Refuse) {
     expect(!plan.claim && !plan.apply && plan.addresses.empty(),
@@ -66,7 +66,7 @@ void SmallWorld::check_plan(const Subject& subject, const Plan& plan) {
   check_kept(subject, verdict_, plan);
 }
 
-void SmallWorld::check_kept(const Subject& subject, const Verdict& verdict, const Plan& plan) {
+void Simulation::check_kept(const Subject& subject, const Verdict& verdict, const Plan& plan) {
   if (!has_room(subject, verdict)) return;
   for (const auto family : verdict.families) {
     const auto requested = verdict.addresses.find(family);
@@ -78,7 +78,7 @@ void SmallWorld::check_kept(const Subject& subject, const Verdict& verdict, cons
   }
 }
 
-void SmallWorld::check_write(const Subject& subject, const StatusApply& write) {
+void Simulation::check_write(const Subject& subject, const StatusApply& write) {
   const auto& service = *subject.object;
   expect(verdict_.outcome != Outcome::Refuse || write.ingress.empty(),
          "who is refused has nothing");
@@ -97,7 +97,7 @@ void SmallWorld::check_write(const Subject& subject, const StatusApply& write) {
 }
 
 /// Asked of the proxy itself, not of what kindlb believes about it.
-void SmallWorld::check_serving(const Subject& subject, const StatusApply& write) {
+void Simulation::check_serving(const Subject& subject, const StatusApply& write) {
   if (!is_true(write.conditions, kServingCondition)) return;
   const auto& container = subject.container;
   expect(container && container->live && !container->acknowledged.empty() &&
@@ -108,7 +108,7 @@ void SmallWorld::check_serving(const Subject& subject, const StatusApply& write)
          "Serving reports what the proxy confirmed");
 }
 
-void SmallWorld::check_addresses() {
+void Simulation::check_addresses() {
   std::map<IpAddress, const Subject*> holder;
   const auto give = [&](const IpAddress& address, const Subject& subject) {
     const auto [known, fresh] = holder.emplace(address, &subject);
@@ -124,8 +124,8 @@ void SmallWorld::check_addresses() {
   }
 }
 
-void SmallWorld::check_order() {
-  auto& subject = somebody();
+void Simulation::check_order() {
+  auto& subject = random_subject();
   if (!subject.object) return;
   const auto before = plan(subject);
   std::reverse(subject.slices.begin(), subject.slices.end());
@@ -136,7 +136,7 @@ void SmallWorld::check_order() {
   expect(same(before, plan(subject)), "the order of facts does not matter");
 }
 
-bool SmallWorld::way_exists(const Service& service) const {
+bool Simulation::way_exists(const Service& service) const {
   const bool local = service.spec.external_traffic_policy == TrafficPolicy::Local;
   const auto takes = [](const auto& item) { return takes_traffic(item.second); };
   const bool nodes = local ? std::all_of(nodes_.begin(), nodes_.end(), takes)
@@ -152,7 +152,7 @@ bool SmallWorld::way_exists(const Service& service) const {
   return direct_works_ || (nodes && service.spec.allocate_node_ports);
 }
 
-bool SmallWorld::has_room(const Subject& subject, const Verdict& verdict) const {
+bool Simulation::has_room(const Subject& subject, const Verdict& verdict) const {
   if (network_.at(IpFamily::V4).pools.empty()) return true;  // a /28 is enough for all of them
   const auto network = network_for(subject);
   return std::all_of(verdict.families.begin(), verdict.families.end(), [&](IpFamily family) {
@@ -161,12 +161,12 @@ bool SmallWorld::has_room(const Subject& subject, const Verdict& verdict) const 
   });
 }
 
-bool SmallWorld::can_be_served(const Subject& subject, const Verdict& verdict) const {
+bool Simulation::can_be_served(const Subject& subject, const Verdict& verdict) const {
   return way_exists(*subject.object) && has_room(subject, verdict) &&
          !is_failing_as_asked(*subject.object);
 }
 
-void SmallWorld::check_outcome() {
+void Simulation::check_outcome() {
   for (auto& subject : subjects_) {
     if (!subject.object) {
       expect(!subject.container, "a Service that is gone has no proxy");
@@ -191,7 +191,7 @@ void SmallWorld::check_outcome() {
   }
 }
 
-void SmallWorld::check_refused(const Subject& subject) {
+void Simulation::check_refused(const Subject& subject) {
   const auto& service = *subject.object;
   const auto* serving = find_condition(service.status.conditions, kServingCondition);
   expect(serving != nullptr && serving->reason == "Unsupported", "refusals are told");
@@ -199,7 +199,7 @@ void SmallWorld::check_refused(const Subject& subject) {
          "who is refused has no address and no proxy");
 }
 
-void SmallWorld::check_served(const Subject& subject, const Verdict& verdict) {
+void Simulation::check_served(const Subject& subject, const Verdict& verdict) {
   const auto& service = *subject.object;
   const auto& conditions = service.status.conditions;
   expect(is_true(conditions, kServingCondition) && !is_true(conditions, kProvisioningCondition),
@@ -216,7 +216,7 @@ void SmallWorld::check_served(const Subject& subject, const Verdict& verdict) {
 }
 
 /// Who cannot be served may still be served as before; but nobody is served without a way.
-void SmallWorld::check_unserved(const Subject& subject, const Verdict& verdict) {
+void Simulation::check_unserved(const Subject& subject, const Verdict& verdict) {
   const auto& service = *subject.object;
   const bool serving = is_true(service.status.conditions, kServingCondition);
   if (is_failing_as_asked(service) && has_room(subject, verdict))

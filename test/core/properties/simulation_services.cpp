@@ -38,7 +38,7 @@ void annotate(Dice& dice, Service& service, const char* name,
 
 }  // namespace
 
-void SmallWorld::choose_policy() {
+void Simulation::choose_policy() {
   auto& can = policy_.capabilities;
   switch (dice_.below(6)) {
     case 0:
@@ -65,7 +65,7 @@ void SmallWorld::choose_policy() {
   nodes_["b"].internal_ips.push_back(ip("fc00:1::3"));
 }
 
-void SmallWorld::create(Subject& subject) {
+void Simulation::create(Subject& subject) {
   const auto name = "s" + std::to_string(births_++);
   subject = {};
   auto service = a_service().named("default/" + name).with_port(80).build();
@@ -81,7 +81,7 @@ void SmallWorld::create(Subject& subject) {
   move_endpoints(subject);
 }
 
-void SmallWorld::edit_ports(Service& service) {
+void Simulation::edit_ports(Service& service) {
   auto with = a_service();
   switch (dice_.below(6)) {
     case 0:
@@ -104,7 +104,7 @@ void SmallWorld::edit_ports(Service& service) {
   service.spec.allocate_node_ports = true;
 }
 
-void SmallWorld::edit_request(Service& service) {
+void Simulation::edit_request(Service& service) {
   auto& spec = service.spec;
   const std::vector<IpFamily> families[] = {{IpFamily::V4},
                                             {IpFamily::V4},
@@ -145,7 +145,7 @@ void SmallWorld::edit_request(Service& service) {
   }
 }
 
-void SmallWorld::edit_annotation(Service& service) {
+void Simulation::edit_annotation(Service& service) {
   switch (dice_.below(7)) {
     case 0:
       return annotate(dice_, service, "kindlb.dev/fault-provisioning-delay",
