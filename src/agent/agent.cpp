@@ -7,8 +7,8 @@
 
 namespace kindlb::agent {
 
-using proxy::EnvoyState;
-using proxy::RejectStage;
+using protocol::EnvoyState;
+using protocol::RejectStage;
 
 Agent::Agent(Loop& loop, Network network, AgentOptions options)
     : loop_(loop),
@@ -27,7 +27,7 @@ Agent::Agent(Loop& loop, Network network, AgentOptions options)
                 .line = [this](ClientId client, std::string_view line) { receive(client, line); },
                 .overflowed =
                     [this](ClientId client) {
-                      control_.send(client, proxy::Rejected{.text = "line too long"});
+                      control_.send(client, protocol::Rejected{.text = "line too long"});
                     }}) {}
 
 // Starting ---------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ void Agent::stop(const std::string& reason) {
   if (stopping_) return;
   stopping_ = true;
   log("ending: " + reason);
-  control_.send_to_all(proxy::Bye{.reason = reason});
+  control_.send_to_all(protocol::Bye{.reason = reason});
   supervisor_.stop();
 }
 
@@ -92,7 +92,7 @@ void Agent::envoy_started() {
   write_state();
   tell_status("started");
   transaction_ = Transaction{.jobs = {}, .is_start = true};
-  std::vector<proxy::Unit> units;
+  std::vector<protocol::Unit> units;
   for (const auto& [name, held] : held_)
     if (!held.withheld) units.push_back(held.unit);
   supervisor_.envoy_log().mark();
@@ -125,8 +125,8 @@ void Agent::envoy_ended(const std::string& how) {
 
 // Messages ---------------------------------------------------------------------------------------
 
-std::vector<proxy::UnitState> Agent::unit_states() const {
-  std::vector<proxy::UnitState> out;
+std::vector<protocol::UnitState> Agent::unit_states() const {
+  std::vector<protocol::UnitState> out;
   for (const auto& [name, held] : held_)
     out.push_back({name, held.unit.owner, held.unit.revision, held.acknowledged,
                    held.unit.addresses, held.unit.clusters.size()});
@@ -134,53 +134,53 @@ std::vector<proxy::UnitState> Agent::unit_states() const {
 }
 
 void Agent::write_state() {
-  const proxy::AgentState state{base::version(), envoy_, unit_states(), options_.watches};
+  const protocol::AgentState state{base::version(), envoy_, unit_states(), options_.watches};
   const auto written =
-      replace_file(options_.state_directory / "state.json", proxy::encode_state(state), 0600);
+      replace_file(options_.state_directory / "state.json", protocol::encode_state(state), 0600);
   if (!written) log(written.error().text());
   const auto linked =
-      replace_link(options_.state_directory / "summary", proxy::encode_summary(state));
+      replace_link(options_.state_directory / "summary", protocol::encode_summary(state));
   if (!linked) log(linked.error().text());
 }
 
 void Agent::tell_status(const std::string& text) {
-  control_.send_to_all(proxy::Status{envoy_, supervisor_.restarts(), text, unit_states()});
+  control_.send_to_all(protocol::Status{envoy_, supervisor_.restarts(), text, unit_states()});
 }
 
 void Agent::greet(ClientId client) {
-  control_.send(client, proxy::Hello{proxy::kProtocolVersion, base::version(), envoy_,
-                                     unit_states(), options_.watches});
+  control_.send(client, protocol::Hello{protocol::kProtocolVersion, base::version(), envoy_,
+                                        unit_states(), options_.watches});
 }
 
 void Agent::receive(ClientId client, std::string_view line) {
   std::string why;
-  auto message = proxy::decode(line, &why);
+  auto message = protocol::decode(line, &why);
   if (!message) {
     // Unknown types are a newer kindlb's business; whoever waits for an answer gets one.
-    if (const auto id = proxy::refused_id(line))
-      control_.send(client, proxy::Rejected{.id = *id, .text = why});
+    if (const auto id = protocol::refused_id(line))
+      control_.send(client, protocol::Rejected{.id = *id, .text = why});
     return;
   }
-  if (auto* prepare = std::get_if<proxy::Prepare>(&*message)) receive(client, *prepare);
-  if (auto* apply = std::get_if<proxy::Apply>(&*message)) receive(client, std::move(*apply));
-  if (auto* release = std::get_if<proxy::Release>(&*message)) receive(client, *release);
+  if (auto* prepare = std::get_if<protocol::Prepare>(&*message)) receive(client, *prepare);
+  if (auto* apply = std::get_if<protocol::Apply>(&*message)) receive(client, std::move(*apply));
+  if (auto* release = std::get_if<protocol::Release>(&*message)) receive(client, *release);
 }
 
-void Agent::receive(ClientId client, const proxy::Prepare& prepare) {
+void Agent::receive(ClientId client, const protocol::Prepare& prepare) {
   checks_.check(prepare.addresses, [this, client, id = prepare.id](const std::string& problem) {
     if (problem.empty())
-      control_.send(client, proxy::Applied{.id = id});
+      control_.send(client, protocol::Applied{.id = id});
     else
       control_.send(client,
-                    proxy::Rejected{.id = id, .stage = RejectStage::Address, .text = problem});
+                    protocol::Rejected{.id = id, .stage = RejectStage::Address, .text = problem});
   });
 }
 
-void Agent::receive(ClientId client, proxy::Apply apply) {
+void Agent::receive(ClientId client, protocol::Apply apply) {
   const auto problem = invalid_reason(apply.unit);
   if (!problem.empty())
-    return control_.send(client, proxy::Rejected{apply.id, apply.unit.unit, apply.unit.revision,
-                                                 RejectStage::Invalid, problem});
+    return control_.send(client, protocol::Rejected{apply.id, apply.unit.unit, apply.unit.revision,
+                                                    RejectStage::Invalid, problem});
   supersede(apply.unit.unit);
   auto& job = add_job(client, apply.id, turned_over(std::move(apply.unit)));
   job.probes = std::move(apply.probes);
@@ -189,7 +189,7 @@ void Agent::receive(ClientId client, proxy::Apply apply) {
                 [this, key = job.key](const std::string& taken) { address_checked(key, taken); });
 }
 
-void Agent::receive(ClientId client, const proxy::Release& release) {
+void Agent::receive(ClientId client, const protocol::Release& release) {
   supersede(release.unit);
   auto& job = add_job(client, release.id, {.unit = release.unit});
   job.is_release = true;
@@ -200,7 +200,7 @@ void Agent::receive(ClientId client, const proxy::Release& release) {
 void Agent::reject(Job& job, RejectStage stage, const std::string& text) {
   if (!job.answered)
     control_.send(job.client,
-                  proxy::Rejected{job.id, job.unit.unit, job.unit.revision, stage, text});
+                  protocol::Rejected{job.id, job.unit.unit, job.unit.revision, stage, text});
   if (!job.answered && stage != RejectStage::Superseded)
     log("cannot serve " + job.unit.owner + ": " + text);
   job.answered = true;
@@ -209,9 +209,9 @@ void Agent::reject(Job& job, RejectStage stage, const std::string& text) {
 void Agent::answer_applied(Job& job) {
   if (job.answered) return;
   job.answered = true;
-  auto outcomes = job.probing ? job.probing->outcomes() : std::vector<proxy::ProbeOutcome>();
+  auto outcomes = job.probing ? job.probing->outcomes() : std::vector<protocol::ProbeOutcome>();
   control_.send(job.client,
-                proxy::Applied{job.id, job.unit.unit, job.unit.revision, std::move(outcomes)});
+                protocol::Applied{job.id, job.unit.unit, job.unit.revision, std::move(outcomes)});
 }
 
 }  // namespace kindlb::agent

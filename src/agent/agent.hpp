@@ -31,7 +31,7 @@ struct AgentOptions {
   std::string admin_socket;
   EnvoyCommand envoy;
   /// How many endpoint files Envoy can watch: one more, and it aborts.
-  std::size_t watches = proxy::kUsualWatches;
+  std::size_t watches = protocol::kUsualWatches;
 };
 
 class Agent {
@@ -46,7 +46,7 @@ class Agent {
 
  private:
   struct Held {
-    proxy::Unit unit;
+    protocol::Unit unit;
     bool acknowledged = false;
     bool withheld = false;    ///< its address was taken when we started
     std::uint64_t since = 0;  ///< the job that brought it; the newest word about a route counts
@@ -57,7 +57,7 @@ class Agent {
     ClientId client = 0;
     std::uint64_t id = 0;  ///< the message's
     bool is_release = false;
-    proxy::Unit unit;
+    protocol::Unit unit;
     std::vector<core::Probe> probes;
     std::chrono::milliseconds probe_timeout{};
     Stage stage = Stage::Checking;
@@ -83,13 +83,13 @@ class Agent {
   // Messages (agent.cpp)
   void greet(ClientId client);
   void receive(ClientId client, std::string_view line);
-  void receive(ClientId client, const proxy::Prepare& prepare);
-  void receive(ClientId client, proxy::Apply apply);
-  void receive(ClientId client, const proxy::Release& release);
-  void reject(Job& job, proxy::RejectStage stage, const std::string& text);
+  void receive(ClientId client, const protocol::Prepare& prepare);
+  void receive(ClientId client, protocol::Apply apply);
+  void receive(ClientId client, const protocol::Release& release);
+  void reject(Job& job, protocol::RejectStage stage, const std::string& text);
   void answer_applied(Job& job);
   void tell_status(const std::string& text);
-  std::vector<proxy::UnitState> unit_states() const;
+  std::vector<protocol::UnitState> unit_states() const;
   void write_state();
 
   // Starting and Envoy's life (agent.cpp)
@@ -100,7 +100,7 @@ class Agent {
   void envoy_ended(const std::string& how);
 
   // Jobs (agent_jobs.cpp)
-  Job& add_job(ClientId client, std::uint64_t id, proxy::Unit unit);
+  Job& add_job(ClientId client, std::uint64_t id, protocol::Unit unit);
   void supersede(const std::string& unit);
   void address_checked(std::uint64_t key, const std::string& problem);
   void network_ready();
@@ -132,18 +132,18 @@ class Agent {
   void envoy_live(const Confirmer::Judgements& judgements);
 
   // UDP behind gates (agent_gates.cpp)
-  proxy::Unit turned_over(proxy::Unit unit) const;
+  protocol::Unit turned_over(protocol::Unit unit) const;
   nftables::Rules packet_rules() const;
   void guard_stored();
   bool is_leaving(const core::UdpRule& gate) const;
   void keep_diverted(const Job& next);
-  void end_diversions(const proxy::Unit& former, const proxy::Unit& next);
+  void end_diversions(const protocol::Unit& former, const protocol::Unit& next);
   void leave();
   void close(core::UdpRule gate);
-  void close(const proxy::Unit& refused);
-  void make_way(const proxy::Unit& unit);
+  void close(const protocol::Unit& refused);
+  void make_way(const protocol::Unit& unit);
   void forget_closed();
-  void forget_closed(const proxy::Unit& released);
+  void forget_closed(const protocol::Unit& released);
   void forget_diverted();
   XdsContent with_leaving(XdsContent content) const;
 
@@ -160,7 +160,7 @@ class Agent {
   Supervisor supervisor_;
   Control control_;
 
-  proxy::EnvoyState envoy_ = proxy::EnvoyState::Starting;
+  protocol::EnvoyState envoy_ = protocol::EnvoyState::Starting;
   std::map<std::string, Held> held_;
   std::map<std::uint64_t, Job> jobs_;  ///< in order of arrival
   std::optional<Transaction> transaction_;

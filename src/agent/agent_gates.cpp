@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::seconds kLastAnswers{2};
 constexpr std::chrono::milliseconds kTryAgain{100};
 
-std::vector<core::UdpRule> ended(const proxy::Unit& former, const proxy::Unit& next) {
+std::vector<core::UdpRule> ended(const protocol::Unit& former, const protocol::Unit& next) {
   std::vector<core::UdpRule> out;
   for (const auto& gate : former.udp_rules) {
     const bool goes_on = std::ranges::any_of(next.udp_rules, [&](const core::UdpRule& other) {
@@ -29,7 +29,7 @@ bool is_same(const core::UdpRule& gate, const core::UdpRule& other) {
 }
 
 /// The listener, its cluster and endpoints.
-XdsContent behind(const core::UdpRule& gate, const proxy::Unit& unit) {
+XdsContent behind(const core::UdpRule& gate, const protocol::Unit& unit) {
   XdsContent out;
   for (const auto& listener : unit.listeners)
     if (listener.name == gate.listener) out.listeners[listener.name] = listener.body;
@@ -117,7 +117,7 @@ void Agent::guard_stored() {
 }
 
 /// A unit as Envoy is to be told, from what kindlb said, and back.
-proxy::Unit Agent::turned_over(proxy::Unit unit) const {
+protocol::Unit Agent::turned_over(protocol::Unit unit) const {
   if (filter_.works() && !unit.udp_rules.empty())
     std::swap(unit.listeners, unit.listeners_behind_rules);
   return unit;
@@ -141,7 +141,7 @@ void Agent::keep_diverted(const Job& next) {
 }
 
 /// They have their time from now on. Asked to begin with, too: it may all come to nothing.
-void Agent::end_diversions(const proxy::Unit& former, const proxy::Unit& next) {
+void Agent::end_diversions(const protocol::Unit& former, const protocol::Unit& next) {
   if (!filter_.works() || ended(former, next).empty()) return;
   loop_.cancel(leave_);
   leave_ = loop_.after(kLastAnswers, [this] { leave(); });
@@ -167,7 +167,7 @@ void Agent::close(core::UdpRule gate) {
 
 /// Whoever is to be served goes before those who are to be gone: Envoy refuses a second listener
 /// for a port that one of them has.
-void Agent::make_way(const proxy::Unit& unit) {
+void Agent::make_way(const protocol::Unit& unit) {
   if (leaving_.empty() && closing_.empty()) return;
   for (const auto& listener : unit.listeners) {
     const auto place = udp_place_of(listener.body);
@@ -188,7 +188,7 @@ void Agent::forget_closed() {
 }
 
 /// Its addresses go.
-void Agent::forget_closed(const proxy::Unit& released) {
+void Agent::forget_closed(const protocol::Unit& released) {
   for (const auto& [address, length] : released.addresses) {
     std::erase_if(closing_, [&](const auto& gate) { return gate.at.address == address; });
     std::erase_if(leaving_, [&](const auto& entry) { return entry.gate.at.address == address; });
@@ -196,7 +196,7 @@ void Agent::forget_closed(const proxy::Unit& released) {
 }
 
 /// What was refused. Its port may be another's who goes on.
-void Agent::close(const proxy::Unit& refused) {
+void Agent::close(const protocol::Unit& refused) {
   for (const auto& gate : refused.udp_rules) close(gate);
   const auto held = held_.find(refused.unit);
   if (held != held_.end()) make_way(held->second.unit);

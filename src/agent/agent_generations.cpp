@@ -6,8 +6,8 @@
 
 namespace kindlb::agent {
 
-using proxy::EnvoyState;
-using proxy::RejectStage;
+using protocol::EnvoyState;
+using protocol::RejectStage;
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kConfirmLimit{10};
 /// Withdrawing must not hold up others for long.
 constexpr std::chrono::seconds kRestoreLimit{2};
 
-std::string serving_line(const proxy::Unit& unit) {
+std::string serving_line(const protocol::Unit& unit) {
   std::string addresses;
   for (const auto& address : unit.addresses)
     addresses += (addresses.empty() ? "" : ", ") + address.address.text();
@@ -169,7 +169,7 @@ bool Agent::write_generation(const XdsContent& content) {
 }
 
 void Agent::confirm(std::vector<std::uint64_t> jobs, bool changed) {
-  std::vector<proxy::Unit> units;
+  std::vector<protocol::Unit> units;
   for (const auto key : jobs)
     if (!jobs_.at(key).is_release) units.push_back(jobs_.at(key).unit);
   // Without a change nothing new will happen: any former decision counts.

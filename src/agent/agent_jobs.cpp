@@ -6,7 +6,7 @@
 
 namespace kindlb::agent {
 
-using proxy::RejectStage;
+using protocol::RejectStage;
 
 namespace {
 constexpr std::chrono::seconds kJobLimit{10};
@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kLingerCheck{2};
 constexpr std::chrono::milliseconds kLongestProbe{60'000};
 }  // namespace
 
-Agent::Job& Agent::add_job(ClientId client, std::uint64_t id, proxy::Unit unit) {
+Agent::Job& Agent::add_job(ClientId client, std::uint64_t id, protocol::Unit unit) {
   const auto key = ++last_job_;
   auto& job = jobs_[key];
   job.key = key;

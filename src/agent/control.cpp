@@ -85,14 +85,14 @@ void Control::receive(ClientId id, Client& client) {
   events_.overflowed(id);
 }
 
-void Control::send(ClientId id, const proxy::Message& message) {
+void Control::send(ClientId id, const protocol::Message& message) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  found->second.unsent += proxy::encode(message);
+  found->second.unsent += protocol::encode(message);
   flush(id, found->second);
 }
 
-void Control::send_to_all(const proxy::Message& message) {
+void Control::send_to_all(const protocol::Message& message) {
   std::vector<ClientId> ids;
   for (const auto& [id, client] : clients_) ids.push_back(id);
   for (const auto id : ids) send(id, message);

@@ -35,13 +35,13 @@ class Control {
   /// Listens at the path, for root only; a left-over socket there is replaced.
   core::Result<void> listen(const std::string& path);
   /// Nothing happens if the client has gone.
-  void send(ClientId client, const proxy::Message& message);
-  void send_to_all(const proxy::Message& message);
+  void send(ClientId client, const protocol::Message& message);
+  void send_to_all(const protocol::Message& message);
 
  private:
   struct Client {
     base::Fd socket;
-    core::LineSplitter splitter{proxy::kMaxLine};
+    core::LineSplitter splitter{protocol::kMaxLine};
     std::string unsent;
     bool closing = false;  ///< close once everything is sent
   };

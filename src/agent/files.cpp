@@ -102,13 +102,13 @@ std::string UnitStore::file_name(const std::string& unit) {
   return out + kSuffix;
 }
 
-std::vector<proxy::Unit> UnitStore::load(std::vector<std::string>& problems) const {
-  std::vector<proxy::Unit> out;
+std::vector<protocol::Unit> UnitStore::load(std::vector<std::string>& problems) const {
+  std::vector<protocol::Unit> out;
   for (const auto& path : entries_of(directory_)) {
     if (path.extension() != kSuffix) continue;
-    const auto text = read_file(path, proxy::kMaxLine);
-    auto message = text ? proxy::decode(*text) : std::nullopt;
-    auto* apply = message ? std::get_if<proxy::Apply>(&*message) : nullptr;
+    const auto text = read_file(path, protocol::kMaxLine);
+    auto message = text ? protocol::decode(*text) : std::nullopt;
+    auto* apply = message ? std::get_if<protocol::Apply>(&*message) : nullptr;
     if (apply == nullptr || file_name(apply->unit.unit) != path.filename() ||
         !invalid_reason(apply->unit).empty())
       problems.push_back(path.string() + " is damaged");
@@ -118,13 +118,13 @@ std::vector<proxy::Unit> UnitStore::load(std::vector<std::string>& problems) con
   return out;
 }
 
-core::Result<void> UnitStore::save(const proxy::Unit& unit) const {
+core::Result<void> UnitStore::save(const protocol::Unit& unit) const {
   std::error_code ignored;
   fs::create_directories(directory_, ignored);
   // The message's own form: one codec, and a person can read it.
-  proxy::Apply stored;
+  protocol::Apply stored;
   stored.unit = unit;
-  return replace_file(directory_ / file_name(unit.unit), proxy::encode(stored), kForOwner);
+  return replace_file(directory_ / file_name(unit.unit), protocol::encode(stored), kForOwner);
 }
 
 void UnitStore::remove(const std::string& unit) const {

@@ -32,8 +32,8 @@ class UnitStore {
   explicit UnitStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   /// Unreadable files are skipped; `problems` gets a line for each.
-  std::vector<proxy::Unit> load(std::vector<std::string>& problems) const;
-  core::Result<void> save(const proxy::Unit& unit) const;
+  std::vector<protocol::Unit> load(std::vector<std::string>& problems) const;
+  core::Result<void> save(const protocol::Unit& unit) const;
   void remove(const std::string& unit) const;
 
   /// The file's name for a unit's: any text becomes a harmless name.

@@ -10,7 +10,8 @@
 int main(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command.empty()) return kindlb::agent::run_in_container();
-  if (command == "connect" && argc == 2) return kindlb::agent::bridge(kindlb::proxy::kAgentSocket);
+  if (command == "connect" && argc == 2)
+    return kindlb::agent::bridge(kindlb::protocol::kAgentSocket);
   if (command == "--version") {
     std::printf("kindlb-agent %s\n", kindlb::base::version().c_str());
     return 0;

@@ -20,12 +20,13 @@ constexpr const char* kEnvoyPath = "/usr/local/bin/envoy";
 constexpr uid_t kDefaultUid = 101;  // "envoy" in the official image
 
 uid_t envoy_uid() {
-  const char* text = std::getenv(proxy::kEnvoyUidEnv);
+  const char* text = std::getenv(protocol::kEnvoyUidEnv);
   const std::string_view digits = text == nullptr ? "" : text;
   uid_t uid = 0;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), uid);
   if (error == std::errc{} && stop == digits.data() + digits.size() && uid != 0) return uid;
-  if (text != nullptr) log(std::string(proxy::kEnvoyUidEnv) + " is not a uid above 0; using 101");
+  if (text != nullptr)
+    log(std::string(protocol::kEnvoyUidEnv) + " is not a uid above 0; using 101");
   return kDefaultUid;
 }
 
@@ -33,7 +34,7 @@ EnvoyCommand envoy_command() {
   const char* program = ::access(kEnvoyPath, X_OK) == 0 ? kEnvoyPath : "envoy";
   // Long drain: connections of a replaced filter chain are cut when it ends. One worker: cheapest
   // per connection (measured). Unknown fields must be refused, or an SCTP listener opens as TCP.
-  return {.arguments = {program, "-c", proxy::kBootstrapFile, "--concurrency", "1",
+  return {.arguments = {program, "-c", protocol::kBootstrapFile, "--concurrency", "1",
                         "--disable-hot-restart", "--reject-unknown-dynamic-fields", "--log-level",
                         "warning", "--log-format", "envoy: [%l] %v", "--drain-time-s", "600"},
           .uid = envoy_uid()};
@@ -44,7 +45,8 @@ std::size_t watches_allowed() {
   const auto text = read_file("/proc/sys/fs/inotify/max_user_instances", 64);
   std::size_t instances = 0;
   if (text) std::from_chars(text->data(), text->data() + text->size(), instances);
-  return instances > proxy::kFixedWatches ? instances - proxy::kFixedWatches : proxy::kUsualWatches;
+  return instances > protocol::kFixedWatches ? instances - protocol::kFixedWatches
+                                             : protocol::kUsualWatches;
 }
 
 base::Fd signal_descriptor() {
@@ -83,9 +85,9 @@ int run_in_container() {
   }
   Loop loop;
   Agent agent(loop, std::move(*network),
-              {.state_directory = proxy::kStateDir,
-               .control_socket = proxy::kAgentSocket,
-               .admin_socket = proxy::kAdminSocket,
+              {.state_directory = protocol::kStateDir,
+               .control_socket = protocol::kAgentSocket,
+               .admin_socket = protocol::kAdminSocket,
                .envoy = envoy_command(),
                .watches = watches_allowed()});
   loop.watch(signals.get(), POLLIN, [&](short) { take_signals(signals.get(), agent); });

@@ -30,7 +30,7 @@ Ordered bodies_of(const Resources& resources) {
 
 Ordered envoy_of(const core::Prediction& prediction) {
   if (!prediction.config) return Ordered::object();
-  const auto rendered = envoy::render(*prediction.config, {proxy::kXdsDir, proxy::kEndpointsDir});
+  const auto rendered = envoy::render(*prediction.config, {protocol::kXdsDir, protocol::kEndpointsDir});
   return {{"listeners", bodies_of(rendered.listeners)},
           {"clusters", bodies_of(rendered.clusters)},
           {"endpoints", bodies_of(rendered.endpoints)}};

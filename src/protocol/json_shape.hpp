@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace kindlb::proxy::shape {
+namespace kindlb::protocol::shape {
 
 using json = nlohmann::json;
 
@@ -237,4 +237,4 @@ inline json parse_object(std::string_view text, std::size_t limit, std::string& 
   return json::value_t::discarded;
 }
 
-}  // namespace kindlb::proxy::shape
+}  // namespace kindlb::protocol::shape

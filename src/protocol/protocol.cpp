@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace kindlb::proxy {
+namespace kindlb::protocol {
 namespace shape {
 
 template <>
@@ -345,4 +345,4 @@ std::optional<AgentState> decode_summary(std::string_view target) {
   return decode_state(text);
 }
 
-}  // namespace kindlb::proxy
+}  // namespace kindlb::protocol

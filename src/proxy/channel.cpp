@@ -40,7 +40,7 @@ std::optional<std::string> Channel::take_apart(std::string_view chunk,
 
 bool Channel::take_line(std::string_view line, const OnMessage& on_message) {
   // What cannot be decoded is from a newer agent, or not for us: the protocol says to ignore it.
-  auto message = decode(line);
+  auto message = protocol::decode(line);
   if (message && !abandoned) on_message(*std::move(message));
   return !abandoned;
 }

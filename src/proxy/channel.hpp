@@ -18,7 +18,7 @@ namespace kindlb::proxy {
 
 class Channel {
  public:
-  using OnMessage = std::function<void(Message)>;
+  using OnMessage = std::function<void(protocol::Message)>;
 
   Channel(std::string proxy, std::uint64_t number, docker::ExecStream stream)
       : proxy_(std::move(proxy)), number_(number), stream_(std::move(stream)) {}
@@ -46,7 +46,7 @@ class Channel {
   const std::uint64_t number_;
   const docker::ExecStream stream_;
   docker::StreamDemux demux_;
-  core::LineSplitter lines_{kMaxLine};
+  core::LineSplitter lines_{protocol::kMaxLine};
   std::string stderr_;
 };
 

@@ -31,7 +31,7 @@ class ChannelHub::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void open(const std::string& proxy, docker::ExecStream stream);
-  bool send(const std::string& proxy, const Message& message);
+  bool send(const std::string& proxy, const protocol::Message& message);
   void close(const std::string& proxy);
   bool is_open(const std::string& proxy) const;
 
@@ -77,8 +77,8 @@ void ChannelHub::Impl::open(const std::string& proxy, docker::ExecStream stream)
   watch(*channel, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-bool ChannelHub::Impl::send(const std::string& proxy, const Message& message) {
-  const auto line = encode(message);
+bool ChannelHub::Impl::send(const std::string& proxy, const protocol::Message& message) {
+  const auto line = protocol::encode(message);
   const std::lock_guard lock(mutex_);
   const auto found = channels_.find(proxy);
   if (found == channels_.end()) return false;
@@ -135,8 +135,9 @@ void ChannelHub::Impl::serve(const std::stop_token& stop) {
 
 void ChannelHub::Impl::serve(const ChannelPtr& channel, std::uint32_t ready) {
   if ((ready & ~std::uint32_t{EPOLLOUT}) != 0) {
-    const auto broken = channel->receive(
-        [&](Message message) { callbacks_.on_message(channel->proxy(), std::move(message)); });
+    const auto broken = channel->receive([&](protocol::Message message) {
+      callbacks_.on_message(channel->proxy(), std::move(message));
+    });
     if (broken) return drop(channel, *broken);
   }
   if ((ready & EPOLLOUT) != 0) flush(channel);
@@ -171,7 +172,7 @@ void ChannelHub::open(const std::string& proxy, docker::ExecStream stream) {
   impl_->open(proxy, std::move(stream));
 }
 
-bool ChannelHub::send(const std::string& proxy, const Message& message) {
+bool ChannelHub::send(const std::string& proxy, const protocol::Message& message) {
   return impl_->send(proxy, message);
 }
 

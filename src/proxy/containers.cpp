@@ -82,7 +82,7 @@ docker::ContainerSpec container_spec(const CreateOptions& options) {
   return {
       .name = warm_name(options.tag),
       .image = options.image,
-      .environment = {std::string(kEnvoyUidEnv) + "=" + uid},
+      .environment = {std::string(protocol::kEnvoyUidEnv) + "=" + uid},
       .labels = {{kProxyLabel, "1"},
                  {kNetworkLabel, options.network},
                  {kUidLabel, uid},
@@ -90,7 +90,7 @@ docker::ContainerSpec container_spec(const CreateOptions& options) {
                  {kVolumeLabel, volume},
                  {kPoolLabel, options.pool}},
       .network = options.network,
-      .volumes = {{volume, kStateDir}},
+      .volumes = {{volume, protocol::kStateDir}},
       .sysctls = sysctls_for(options),
       // The agent's: addresses and routes; becoming Envoy's uid; giving it its files; ending it.
       .capabilities_add = {"NET_ADMIN", "SETUID", "SETGID", "CHOWN", "KILL"},
@@ -138,18 +138,18 @@ Result<void> remove_proxy(docker::Engine& engine, const Proxy& proxy) {
   return unless_gone(engine.remove_volume(proxy.volume));
 }
 
-Result<AgentState> read_state(docker::Engine& engine, const std::string& id) {
-  if (const auto link = engine.read_link(id, kSummaryLink); link.ok())
-    if (auto state = decode_summary(*link)) return *std::move(state);
-  const auto text = engine.read_file(id, kStateFile);
+Result<protocol::AgentState> read_state(docker::Engine& engine, const std::string& id) {
+  if (const auto link = engine.read_link(id, protocol::kSummaryLink); link.ok())
+    if (auto state = protocol::decode_summary(*link)) return *std::move(state);
+  const auto text = engine.read_file(id, protocol::kStateFile);
   if (!text) return text.error();
-  auto state = decode_state(*text);
+  auto state = protocol::decode_state(*text);
   if (!state) return Error{ErrorKind::Protocol, "read the agent's state", "not a state file"};
   return *std::move(state);
 }
 
 Result<docker::ExecStream> connect_agent(docker::Engine& engine, const std::string& id) {
-  return engine.exec(id, {kAgentPath, "connect"}, "0");
+  return engine.exec(id, {protocol::kAgentPath, "connect"}, "0");
 }
 
 }  // namespace kindlb::proxy

@@ -21,7 +21,8 @@ namespace {
 constexpr std::string_view kRepository = "kindlb-proxy:";
 
 std::string bootstrap_text() {
-  return envoy::bootstrap(kAdminSocket, {.directory = kXdsDir, .endpoints = kEndpointsDir});
+  return envoy::bootstrap(protocol::kAdminSocket,
+                          {.directory = protocol::kXdsDir, .endpoints = protocol::kEndpointsDir});
 }
 
 /// Piece by piece: in the usual case the image exists and the agent need not be in memory.
@@ -78,9 +79,9 @@ std::string image_hash(const std::string& reference) {
 
 std::string dockerfile(const std::string& envoy_image) {
   // WORKDIR makes the volume's mount point without needing a shell in the base image.
-  return "FROM " + envoy_image + "\nUSER 0\nCOPY kindlb-agent " + kAgentPath +
-         "\nCOPY bootstrap.json " + kBootstrapFile + "\nWORKDIR " + kStateDir +
-         "\nWORKDIR /\nENTRYPOINT [\"" + kAgentPath + "\"]\nCMD []\n";
+  return "FROM " + envoy_image + "\nUSER 0\nCOPY kindlb-agent " + protocol::kAgentPath +
+         "\nCOPY bootstrap.json " + protocol::kBootstrapFile + "\nWORKDIR " + protocol::kStateDir +
+         "\nWORKDIR /\nENTRYPOINT [\"" + protocol::kAgentPath + "\"]\nCMD []\n";
 }
 
 Result<std::string> ensure_proxy_image(docker::Engine& engine, const std::string& envoy_image,

@@ -15,7 +15,7 @@
 
 using namespace kindlb;
 using namespace kindlb::agent::it;
-using proxy::Applied;
+using protocol::Applied;
 using namespace std::chrono_literals;
 
 namespace {
@@ -51,10 +51,10 @@ class UdpUnit {
   }
   void apply_in_vain(Channel& channel) {
     send(channel);
-    REQUIRE(channel.expect<proxy::Rejected>().id == id_);
+    REQUIRE(channel.expect<protocol::Rejected>().id == id_);
   }
   void release(Channel& channel) {
-    channel.send(proxy::Release{.id = ++id_, .unit = unit_});
+    channel.send(protocol::Release{.id = ++id_, .unit = unit_});
     REQUIRE(channel.expect<Applied>().id == id_);
   }
 
@@ -87,8 +87,8 @@ class UdpUnit {
                         .protocol = core::Protocol::Udp,
                         .affinity = affinity_,
                         .targets = {backend_.target()}}};
-    auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kEndpointsDir});
-    proxy::Apply message;
+    auto rendered = envoy::render(config, {protocol::kXdsDir, protocol::kEndpointsDir});
+    protocol::Apply message;
     message.id = ++id_;
     auto& unit = message.unit;
     unit.unit = config.unit;

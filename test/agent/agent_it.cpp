@@ -5,15 +5,15 @@
 
 using namespace kindlb;
 using namespace kindlb::agent::it;
-using proxy::Applied;
-using proxy::Apply;
-using proxy::EnvoyState;
-using proxy::Hello;
-using proxy::ProbeResult;
-using proxy::Rejected;
-using proxy::RejectStage;
-using proxy::Release;
-using proxy::Status;
+using protocol::Applied;
+using protocol::Apply;
+using protocol::EnvoyState;
+using protocol::Hello;
+using protocol::ProbeResult;
+using protocol::Rejected;
+using protocol::RejectStage;
+using protocol::Release;
+using protocol::Status;
 using std::chrono::milliseconds;
 
 using Answer = std::optional<std::string>;
@@ -58,7 +58,7 @@ TEST_CASE("a unit is served from the moment it is applied until it is released")
   SUBCASE("a second client learns of it") {
     Channel other(proxy);
     const auto hello = other.expect<Hello>();
-    CHECK(hello.protocol == proxy::kProtocolVersion);
+    CHECK(hello.protocol == protocol::kProtocolVersion);
     REQUIRE(hello.units.size() == 1);
     CHECK(hello.units[0].acknowledged);
     CHECK(hello.units[0].addresses == std::vector{address});
@@ -133,15 +133,15 @@ TEST_CASE("one unit's refusal does not touch another's") {
   auto channel = ready_channel(proxy);
   const auto good = World::get().new_address();
   const auto bad = World::get().new_address();
-  channel->send(proxy::Prepare{.id = 1, .addresses = {good, bad}});
+  channel->send(protocol::Prepare{.id = 1, .addresses = {good, bad}});
   CHECK(channel->expect<Applied>().id == 1);
   // Both arrive before Envoy has seen either, so they share a generation at first.
-  channel->send_line(
-      proxy::encode(an_apply(2, {.unit = "bad",
-                                 .address = bad,
-                                 .endpoint = backend_of(one),
-                                 .listener_fields = R"(,"nonsense":1)"})) +
-      proxy::encode(an_apply(3, {.unit = "good", .address = good, .endpoint = backend_of(one)})));
+  channel->send_line(protocol::encode(an_apply(2, {.unit = "bad",
+                                                   .address = bad,
+                                                   .endpoint = backend_of(one),
+                                                   .listener_fields = R"(,"nonsense":1)"})) +
+                     protocol::encode(an_apply(
+                         3, {.unit = "good", .address = good, .endpoint = backend_of(one)})));
   const auto rejected = channel->expect<Rejected>();
   CHECK(rejected.id == 2);
   CHECK(rejected.stage == RejectStage::Envoy);
@@ -165,7 +165,7 @@ TEST_CASE("an address somebody holds is not taken") {
     const auto rejected = channel->expect<Rejected>();
     CHECK(rejected.stage == RejectStage::Address);
     CHECK(rejected.text.starts_with(taken.address.text() + " is in use by "));
-    channel->send(proxy::Prepare{.id = 2, .addresses = {taken}});
+    channel->send(protocol::Prepare{.id = 2, .addresses = {taken}});
     CHECK(channel->expect<Rejected>().id == 2);
   }
   const auto outside = core::Cidr::parse("192.0.2.9/24").value();
@@ -244,7 +244,7 @@ TEST_CASE("bad routes and bad messages are refused without harm") {
   channel->send(an_apply(6, web));
   CHECK(channel->expect<Applied>().id == 6);
 
-  channel->send_line(std::string(proxy::kMaxLine + 2, 'x') + "\n");
+  channel->send_line(std::string(protocol::kMaxLine + 2, 'x') + "\n");
   CHECK(channel->expect<Rejected>().stage == RejectStage::Invalid);
   CHECK(channel->is_closed(std::chrono::seconds(5)));
   CHECK(one.fetch(web.address.address, 80, 1000) == Answer("one"));

@@ -9,11 +9,11 @@
 
 using namespace kindlb;
 using namespace kindlb::agent::it;
-using proxy::Applied;
-using proxy::EnvoyState;
-using proxy::Hello;
-using proxy::ProbeResult;
-using proxy::Status;
+using protocol::Applied;
+using protocol::EnvoyState;
+using protocol::Hello;
+using protocol::ProbeResult;
+using protocol::Status;
 using std::chrono::milliseconds;
 
 using Answer = std::optional<std::string>;
@@ -128,6 +128,6 @@ TEST_CASE("Envoy has no privilege, and a stop is quick and says goodbye") {
   const auto begin = std::chrono::steady_clock::now();
   must_run({"docker", "stop", "-t", "10", proxy.name()});
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(4));
-  CHECK(channel->expect<proxy::Bye>().reason == "SIGTERM");
+  CHECK(channel->expect<protocol::Bye>().reason == "SIGTERM");
   CHECK(must_run({"docker", "inspect", "-f", "{{.State.ExitCode}}", proxy.name()}) == "0");
 }

@@ -13,8 +13,8 @@
 using namespace kindlb;
 using namespace kindlb::agent::it;
 using core::IpFamily;
-using proxy::Applied;
-using proxy::ProbeResult;
+using protocol::Applied;
+using protocol::ProbeResult;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 

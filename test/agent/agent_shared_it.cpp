@@ -8,11 +8,11 @@
 
 using namespace kindlb;
 using namespace kindlb::agent::it;
-using proxy::Applied;
-using proxy::Hello;
-using proxy::Rejected;
-using proxy::RejectStage;
-using proxy::Release;
+using protocol::Applied;
+using protocol::Hello;
+using protocol::Rejected;
+using protocol::RejectStage;
+using protocol::Release;
 
 using Answer = std::optional<std::string>;
 
@@ -41,7 +41,7 @@ std::pair<std::size_t, std::string> apply_all(Channel& channel,
                                               const std::vector<UnitOptions>& units) {
   std::string lines;
   for (std::size_t i = 0; i < units.size(); ++i)
-    lines += proxy::encode(an_apply(1000 + i, units[i]));
+    lines += protocol::encode(an_apply(1000 + i, units[i]));
   channel.send_line(lines);
   std::size_t applied = 0;
   std::string refusal;
@@ -55,7 +55,7 @@ std::pair<std::size_t, std::string> apply_all(Channel& channel,
       refusal = rejected->text;
       ++answers;
     } else {
-      REQUIRE_FALSE(std::holds_alternative<proxy::Status>(message));  // Envoy must not die of it
+      REQUIRE_FALSE(std::holds_alternative<protocol::Status>(message));  // Envoy must not die of it
     }
   }
   return {applied, refusal};
@@ -78,7 +78,7 @@ TEST_CASE("a route goes when the last unit that wants it has gone") {
     auto apply = an_apply(++id, one);
     apply.unit.routes = {{core::Cidr::host(pod), node.address()}};
     channel->send(apply);
-    CHECK(channel->expect<Applied>().probes.at(0).result == proxy::ProbeResult::Reached);
+    CHECK(channel->expect<Applied>().probes.at(0).result == protocol::ProbeResult::Reached);
   }
   channel->send(Release{.id = ++id, .unit = "a"});
   CHECK(channel->expect<Applied>().id == id);
@@ -123,9 +123,9 @@ TEST_CASE("Envoy is given as much as it can watch, and not one more") {
   auto channel = ready_channel(proxy);
   {
     Channel other(proxy);
-    CHECK(other.expect<Hello>().watches == allowed - proxy::kFixedWatches);
+    CHECK(other.expect<Hello>().watches == allowed - protocol::kFixedWatches);
   }
-  auto units = many(allowed - proxy::kFixedWatches, backend_of(one));
+  auto units = many(allowed - protocol::kFixedWatches, backend_of(one));
   CHECK(apply_all(*channel, units).first == units.size());
   CHECK(one.fetch(units.back().address.address, 80, 1000) == Answer("one"));
 

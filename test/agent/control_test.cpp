@@ -30,13 +30,13 @@ struct Server {
                   {.connected =
                        [this](ClientId id) {
                          clients.push_back(id);
-                         control.send(id, proxy::Bye{.reason = "hello"});
+                         control.send(id, protocol::Bye{.reason = "hello"});
                        },
                    .line = [this](ClientId, std::string_view line) { lines.emplace_back(line); },
                    .overflowed =
                        [this](ClientId id) {
                          ++overflows;
-                         control.send(id, proxy::Rejected{.text = "too long"});
+                         control.send(id, protocol::Rejected{.text = "too long"});
                        }}};
 
   Server() {
@@ -83,10 +83,10 @@ TEST_CASE("every client is greeted, and messages to all reach all") {
   const base::Fd one = server.connect();
   const base::Fd two = server.connect();
   REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 2; }));
-  CHECK(take(one) == proxy::encode(proxy::Bye{.reason = "hello"}));
-  server.control.send_to_all(proxy::Bye{.reason = "all"});
-  CHECK(take(one) == proxy::encode(proxy::Bye{.reason = "all"}));
-  CHECK(take(two).ends_with(proxy::encode(proxy::Bye{.reason = "all"})));
+  CHECK(take(one) == protocol::encode(protocol::Bye{.reason = "hello"}));
+  server.control.send_to_all(protocol::Bye{.reason = "all"});
+  CHECK(take(one) == protocol::encode(protocol::Bye{.reason = "all"}));
+  CHECK(take(two).ends_with(protocol::encode(protocol::Bye{.reason = "all"})));
 }
 
 TEST_CASE("lines come whole, in pieces or many at once") {
@@ -126,8 +126,8 @@ TEST_CASE("a client that goes is forgotten") {
   base::Fd client = server.connect();
   REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 1; }));
   client.reset();
-  server.control.send_to_all(proxy::Bye{});
-  server.control.send(server.clients[0], proxy::Bye{});
+  server.control.send_to_all(protocol::Bye{});
+  server.control.send(server.clients[0], protocol::Bye{});
   const base::Fd next = server.connect();
   CHECK(run_until(server.loop, [&] { return server.clients.size() == 2; }));
 }

@@ -29,8 +29,8 @@ struct Scratch {
   Scratch& operator=(const Scratch&) = delete;
 };
 
-proxy::Unit a_stored_unit(const std::string& name) {
-  proxy::Unit out;
+protocol::Unit a_stored_unit(const std::string& name) {
+  protocol::Unit out;
   out.unit = name;
   out.owner = "kind/default/web";
   out.revision = "r1";
@@ -81,13 +81,13 @@ TEST_CASE("damaged files are reported and skipped") {
   const Scratch scratch;
   const UnitStore store(scratch.path);
   REQUIRE(store.save(a_stored_unit("good")).ok());
-  const auto line = proxy::encode(proxy::Apply{.id = 0, .unit = a_stored_unit("good")});
+  const auto line = protocol::encode(protocol::Apply{.id = 0, .unit = a_stored_unit("good")});
   const auto put = [&](const char* name, std::string_view text) {
     REQUIRE(replace_file(scratch.path / name, text, 0600).ok());
   };
   put("cut.json", line.substr(0, line.size() / 2));
   put("empty.json", "");
-  put("other.json", proxy::encode(proxy::Bye{}));
+  put("other.json", protocol::encode(protocol::Bye{}));
   put("renamed.json", line);
   put("left-over.json.new", line);
   std::vector<std::string> problems;

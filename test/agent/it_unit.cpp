@@ -2,19 +2,19 @@
 
 namespace kindlb::agent::it {
 
-proxy::Unit make_unit(const UnitOptions& options) {
+protocol::Unit make_unit(const UnitOptions& options) {
   const std::string types = "type.googleapis.com/envoy.";
   const auto name = options.unit + "/tcp-80";
   const auto file = "eds-" + options.unit + ".json";
   const auto bind = options.bind.empty() ? options.address.address.text() : options.bind;
   const auto target =
       options.endpoint_address.empty() ? options.endpoint.address.text() : options.endpoint_address;
-  const std::string directory = proxy::kEndpointsDir;
+  const std::string directory = protocol::kEndpointsDir;
   const auto socket = [](const std::string& address, unsigned port) {
     return R"({"socket_address":{"address":")" + address + R"(","port_value":)" +
            std::to_string(port) + "}}";
   };
-  proxy::Unit out;
+  protocol::Unit out;
   out.unit = options.unit;
   out.owner = "kind/default/" + options.unit;
   out.revision = options.revision;
@@ -39,8 +39,8 @@ proxy::Unit make_unit(const UnitOptions& options) {
   return out;
 }
 
-proxy::Apply an_apply(std::uint64_t id, const UnitOptions& options) {
-  proxy::Apply out;
+protocol::Apply an_apply(std::uint64_t id, const UnitOptions& options) {
+  protocol::Apply out;
   out.id = id;
   out.unit = make_unit(options);
   out.probes = {{"TCP/80", {options.endpoint}}};
@@ -53,8 +53,8 @@ core::Target backend_of(const Peer& peer) {
 
 std::unique_ptr<Channel> ready_channel(const Proxy& proxy) {
   auto channel = std::make_unique<Channel>(proxy);
-  auto envoy = channel->expect<proxy::Hello>().envoy;
-  while (envoy != proxy::EnvoyState::Live) envoy = channel->expect<proxy::Status>().envoy;
+  auto envoy = channel->expect<protocol::Hello>().envoy;
+  while (envoy != protocol::EnvoyState::Live) envoy = channel->expect<protocol::Status>().envoy;
   return channel;
 }
 

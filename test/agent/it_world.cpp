@@ -276,7 +276,7 @@ bool Channel::fill(milliseconds limit) {
   return true;
 }
 
-proxy::Message Channel::next(milliseconds limit) {
+protocol::Message Channel::next(milliseconds limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
   while (lines_.empty()) {
     REQUIRE(std::chrono::steady_clock::now() < until);
@@ -284,7 +284,7 @@ proxy::Message Channel::next(milliseconds limit) {
   }
   const auto line = lines_.front();
   lines_.pop_front();
-  auto message = proxy::decode(line);
+  auto message = protocol::decode(line);
   CAPTURE(line);
   REQUIRE(message.has_value());
   return std::move(*message);

@@ -96,7 +96,7 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   void send_line(const std::string& line);
-  void send(const proxy::Message& message) { send_line(proxy::encode(message)); }
+  void send(const protocol::Message& message) { send_line(protocol::encode(message)); }
   /// The next message of that kind; others before it are dropped. Fails the test after `limit`.
   template <typename T>
   T expect(std::chrono::milliseconds limit = std::chrono::seconds(15)) {
@@ -105,7 +105,7 @@ class Channel {
       if (auto* wanted = std::get_if<T>(&message)) return std::move(*wanted);
     }
   }
-  proxy::Message next(std::chrono::milliseconds limit);
+  protocol::Message next(std::chrono::milliseconds limit);
   /// True if the agent closed the channel within the time.
   bool is_closed(std::chrono::milliseconds limit);
 
@@ -115,7 +115,7 @@ class Channel {
   pid_t pid_ = -1;
   int to_ = -1;
   int from_ = -1;
-  core::LineSplitter splitter_{proxy::kMaxLine};
+  core::LineSplitter splitter_{protocol::kMaxLine};
   std::deque<std::string> lines_;
 };
 
@@ -130,9 +130,9 @@ struct UnitOptions {
   std::string cluster_fields;
   std::string endpoint_address;  ///< instead of the endpoint's
 };
-proxy::Unit make_unit(const UnitOptions& options);
+protocol::Unit make_unit(const UnitOptions& options);
 /// With a probe of the endpoint.
-proxy::Apply an_apply(std::uint64_t id, const UnitOptions& options);
+protocol::Apply an_apply(std::uint64_t id, const UnitOptions& options);
 
 core::Target backend_of(const Peer& peer);
 /// A channel whose agent has a live Envoy.

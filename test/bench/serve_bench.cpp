@@ -119,7 +119,7 @@ class Benchmark {
       for (const auto& one : proxies()) {
         if (!one.role || one.role->role != proxy::Role::Warm) continue;
         const auto state = proxy::read_state(engine_, one.id);
-        ready += state && state->envoy == proxy::EnvoyState::Live ? 1 : 0;
+        ready += state && state->envoy == protocol::EnvoyState::Live ? 1 : 0;
       }
       if (ready >= wanted) break;
       if (steady_clock::now() > deadline) throw std::runtime_error("no warm proxies in 60 s");

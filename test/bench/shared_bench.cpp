@@ -128,7 +128,7 @@ class Benchmark {
     int out = 0;
     for (const auto& one : proxies()) {
       const auto state = proxy::read_state(engine_, one.id);
-      out += state && state->envoy == proxy::EnvoyState::Live ? 1 : 0;
+      out += state && state->envoy == protocol::EnvoyState::Live ? 1 : 0;
     }
     return out;
   }

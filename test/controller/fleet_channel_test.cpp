@@ -24,7 +24,7 @@ TEST_CASE_FIXTURE(Served, "an apply is acknowledged, with what the probes found"
 }
 
 TEST_CASE_FIXTURE(Served, "a rejection is kept, with its text, until it is forgotten") {
-  host.reject_next(proxy::RejectStage::Envoy, "duplicate listener");
+  host.reject_next(protocol::RejectStage::Envoy, "duplicate listener");
   const auto before = view("u1").acknowledged;
   const auto revision = apply("u1", 81);
   REQUIRE(until([](auto& fleet) { return !fleet.view("u1").rejection.empty(); }));
@@ -129,10 +129,11 @@ TEST_CASE("a warm proxy whose Envoy is down is not given out") {
 TEST_CASE_FIXTURE(Served, "what an agent says of a former apply changes nothing") {
   const auto now = view("u1").acknowledged;
   with([&](auto& fleet) {
-    fleet.agent_said(id, proxy::Applied{999, "u1", "old.d", {}});
-    fleet.agent_said(id, proxy::Rejected{999, "u1", "old.d", proxy::RejectStage::Envoy, "no"});
-    fleet.agent_said("nobody", proxy::Applied{1, "u1", "old.d", {}});
-    fleet.agent_said(id, proxy::Bye{"so long"});
+    fleet.agent_said(id, protocol::Applied{999, "u1", "old.d", {}});
+    fleet.agent_said(id,
+                     protocol::Rejected{999, "u1", "old.d", protocol::RejectStage::Envoy, "no"});
+    fleet.agent_said("nobody", protocol::Applied{1, "u1", "old.d", {}});
+    fleet.agent_said(id, protocol::Bye{"so long"});
   });
   with([](auto&) {});
   CHECK(view("u1").acknowledged == now);
@@ -145,8 +146,8 @@ TEST_CASE_FIXTURE(Served, "a superseded apply is no failure") {
   const auto last = with([&](auto& fleet) { return fleet.view("u1").sent; });
   with([&](auto& fleet) {
     for (std::uint64_t id_of_apply = 0; id_of_apply < 10; ++id_of_apply)
-      fleet.agent_said(id, proxy::Rejected{id_of_apply, "u1", last.text(),
-                                           proxy::RejectStage::Superseded, "newer"});
+      fleet.agent_said(id, protocol::Rejected{id_of_apply, "u1", last.text(),
+                                              protocol::RejectStage::Superseded, "newer"});
   });
   with([](auto&) {});
   CHECK(view("u1").rejection.empty());

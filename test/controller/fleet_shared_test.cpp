@@ -31,7 +31,7 @@ class SharedRig : public FleetRig {
   }
 };
 
-proxy::UnitState unit_state(const std::string& unit, std::size_t watches = 1) {
+protocol::UnitState unit_state(const std::string& unit, std::size_t watches = 1) {
   return {unit, "kind/default/" + unit, "s.d", true, {cidr("172.18.0.250/24")}, watches};
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("a refusal concerns the one that was refused") {
   REQUIRE(rig.discover());
   rig.serve("u1");
   rig.claim("u2");
-  rig.host.reject_next(proxy::RejectStage::Address, "somebody has it");
+  rig.host.reject_next(protocol::RejectStage::Address, "somebody has it");
   rig.apply("u2");
   REQUIRE(rig.until([](auto& fleet) { return !fleet.view("u2").rejection.empty(); }));
   CHECK(rig.view("u2").address_refused);

@@ -5,7 +5,7 @@ using namespace kindlb::test;
 
 namespace {
 
-proxy::UnitState unit_state(const std::string& unit, const std::string& revision) {
+protocol::UnitState unit_state(const std::string& unit, const std::string& revision) {
   return {unit, "kind/default/" + unit, revision, true, {cidr("172.18.0.250/24")}};
 }
 

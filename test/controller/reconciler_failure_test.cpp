@@ -186,7 +186,7 @@ TEST_CASE("pods out of reach: node ports, unless told otherwise") {
 
 TEST_CASE("a configuration that Envoy refuses is told in its words and tried again") {
   FakeWorld world;
-  world.host.reject_next(proxy::RejectStage::Envoy, "cannot bind", 2);
+  world.host.reject_next(protocol::RejectStage::Envoy, "cannot bind", 2);
   Kindlb kindlb(world);
   world.add_service();
   REQUIRE(kindlb.wait_until([&] { return told(world, "Infrastructure"); }));

@@ -42,7 +42,7 @@ TEST_CASE("once pods can be reached again, connections leave the node ports with
     CHECK(world.serves());
   }
   SUBCASE("nor does a proxy that cannot even try change anything") {
-    world.host.reject_next(proxy::RejectStage::Route, "Network is unreachable", 3);
+    world.host.reject_next(protocol::RejectStage::Route, "Network is unreachable", 3);
     const auto before = world.journal.count("send");
     CHECK(kindlb.wait_until([&] { return world.journal.count("send") >= before + 5; }));
     CHECK(world.serves());

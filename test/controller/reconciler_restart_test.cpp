@@ -8,7 +8,7 @@ using core::Service;
 
 namespace {
 
-proxy::UnitState unit_of(const std::string& unit, const std::string& owner) {
+protocol::UnitState unit_of(const std::string& unit, const std::string& owner) {
   return {unit, owner, "s.d", true, {cidr("172.18.0.99/24")}};
 }
 

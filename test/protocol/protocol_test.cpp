@@ -5,7 +5,7 @@
 #include <string>
 
 using namespace kindlb;
-using namespace kindlb::proxy;
+using namespace kindlb::protocol;
 
 namespace {
 
@@ -235,15 +235,15 @@ TEST_CASE("bytes that are not UTF-8 are replaced when written") {
 }
 
 TEST_CASE("a state travels as the target of a link, also a resolved one") {
-  const proxy::AgentState state{
+  const protocol::AgentState state{
       "0.1.0",
-      proxy::EnvoyState::Live,
+      protocol::EnvoyState::Live,
       {{"uid-1", "kind/default/web", "a.b", true, {*core::Cidr::parse("172.18.255.254/16")}}}};
-  const auto target = proxy::encode_summary(state);
+  const auto target = protocol::encode_summary(state);
   REQUIRE(target.has_value());
   for (const auto& text : {*target, "/var/lib/kindlb/" + *target}) {
     CAPTURE(text);
-    const auto back = proxy::decode_summary(text);
+    const auto back = protocol::decode_summary(text);
     REQUIRE(back.has_value());
     CHECK(back->envoy == state.envoy);
     CHECK(back->units == state.units);
@@ -255,11 +255,11 @@ TEST_CASE("a state travels as the target of a link, also a resolved one") {
 }
 
 TEST_CASE("a state too large for a link has no summary, and nonsense is no state") {
-  proxy::AgentState large;
+  protocol::AgentState large;
   large.units.resize(200, {"a-unit-of-some-length", "kind/default/web", "a.b", true, {}});
-  CHECK_FALSE(proxy::encode_summary(large).has_value());
+  CHECK_FALSE(protocol::encode_summary(large).has_value());
   for (const char* text : {"", "s/", "/s/", "s/zz", "s/7b", "/etc/passwd", "s/7b7"})
-    CHECK_FALSE(proxy::decode_summary(text).has_value());
+    CHECK_FALSE(protocol::decode_summary(text).has_value());
 }
 
 TEST_CASE("the id of a refused message is found only when somebody waits for the answer") {

@@ -22,7 +22,7 @@ class Inbox {
  public:
   ChannelHub::Callbacks callbacks() {
     return {.on_message =
-                [this](const std::string& id, proxy::Message message) {
+                [this](const std::string& id, protocol::Message message) {
                   note(messages_, {id, std::move(message)});
                 },
             .on_closed =
@@ -32,7 +32,7 @@ class Inbox {
   }
   bool wait_messages(std::size_t count) { return wait(messages_, count); }
   bool wait_closed(std::size_t count) { return wait(closed_, count); }
-  std::vector<std::pair<std::string, proxy::Message>> messages() { return copy(messages_); }
+  std::vector<std::pair<std::string, protocol::Message>> messages() { return copy(messages_); }
   std::vector<std::pair<std::string, std::string>> closed() { return copy(closed_); }
 
  private:
@@ -55,7 +55,7 @@ class Inbox {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<std::pair<std::string, proxy::Message>> messages_;
+  std::vector<std::pair<std::string, protocol::Message>> messages_;
   std::vector<std::pair<std::string, std::string>> closed_;
 };
 
@@ -71,11 +71,11 @@ struct Rig {
 };
 
 std::string bye(const std::string& reason) {
-  return proxy::encode(proxy::Bye{reason});
+  return protocol::encode(protocol::Bye{reason});
 }
 
-std::string reason_of(const proxy::Message& message) {
-  const auto* said = std::get_if<proxy::Bye>(&message);
+std::string reason_of(const protocol::Message& message) {
+  const auto* said = std::get_if<protocol::Bye>(&message);
   return said != nullptr ? said->reason : "<not a bye>";
 }
 
@@ -100,10 +100,10 @@ TEST_CASE_FIXTURE(Rig, "messages go both ways, each to its own proxy") {
   CHECK(got[0].first == "a");
   CHECK(reason_of(got[0].second) == "from a");
   CHECK(got[1].first == "b");
-  CHECK(hub.send("b", proxy::Release{.id = 7, .unit = "u"}));
+  CHECK(hub.send("b", protocol::Release{.id = 7, .unit = "u"}));
   const auto line = b->read_line();
   REQUIRE(line);
-  const auto release = std::get<proxy::Release>(*proxy::decode(*line));
+  const auto release = std::get<protocol::Release>(*protocol::decode(*line));
   CHECK(release.id == 7);
   CHECK(release.unit == "u");
 }
@@ -133,7 +133,7 @@ TEST_CASE_FIXTURE(Rig, "the end of a stream is told once, with what stderr said"
   CHECK(inbox.closed()[0].first == "a");
   CHECK(inbox.closed()[0].second == "kindlb-agent: no such socket (end of stream)");
   CHECK_FALSE(hub.is_open("a"));
-  CHECK_FALSE(hub.send("a", proxy::Bye{}));
+  CHECK_FALSE(hub.send("a", protocol::Bye{}));
 }
 
 TEST_CASE_FIXTURE(Rig, "messages before the end are delivered before it") {
@@ -164,17 +164,17 @@ TEST_CASE_FIXTURE(Rig, "a stream that breaks the format is dropped, others go on
 TEST_CASE_FIXTURE(Rig, "an agent that does not read blocks nobody and is bounded") {
   const auto stuck = open("stuck");
   const auto lively = open("lively");
-  const proxy::Bye large{std::string(256 * 1024, 'x')};
+  const protocol::Bye large{std::string(256 * 1024, 'x')};
   int accepted = 0;
   while (hub.send("stuck", large)) REQUIRE(++accepted < 64);
   CHECK(accepted >= 15);
-  CHECK(hub.send("lively", proxy::Bye{"hello"}));
+  CHECK(hub.send("lively", protocol::Bye{"hello"}));
   CHECK(lively->read_line());
   // Once it reads again, everything that was accepted arrives whole.
   for (int i = 0; i < accepted; ++i) {
     const auto line = stuck->read_line();
     REQUIRE(line);
-    CHECK(reason_of(*proxy::decode(*line)) == large.reason);
+    CHECK(reason_of(*protocol::decode(*line)) == large.reason);
   }
   CHECK(hub.send("stuck", large));
   CHECK(inbox.closed().empty());
@@ -184,7 +184,7 @@ TEST_CASE_FIXTURE(Rig, "close is silent and lets the agent know") {
   const auto a = open("a");
   hub.close("a");
   CHECK(a->closed());
-  CHECK_FALSE(hub.send("a", proxy::Bye{}));
+  CHECK_FALSE(hub.send("a", protocol::Bye{}));
   hub.close("a");
   const auto b = open("b");
   b->print(bye("x"));
@@ -196,7 +196,7 @@ TEST_CASE_FIXTURE(Rig, "opening again replaces the former stream") {
   const auto old = open("a");
   const auto young = open("a");
   CHECK(old->closed());
-  CHECK(hub.send("a", proxy::Bye{"to the young"}));
+  CHECK(hub.send("a", protocol::Bye{"to the young"}));
   CHECK(young->read_line());
   CHECK(inbox.closed().empty());
 }
@@ -206,8 +206,8 @@ TEST_CASE("callbacks may use the hub") {
   Inbox inbox;
   auto callbacks = inbox.callbacks();
   const auto note = callbacks.on_message;
-  callbacks.on_message = [&](const std::string& id, proxy::Message message) {
-    hub->send(id, proxy::Bye{"answer"});
+  callbacks.on_message = [&](const std::string& id, protocol::Message message) {
+    hub->send(id, protocol::Bye{"answer"});
     if (reason_of(message) == "close me") hub->close(id);
     note(id, std::move(message));
   };
@@ -230,7 +230,7 @@ TEST_CASE("destruction is prompt, with channels open and bytes unsent") {
     auto hub = std::make_unique<ChannelHub>(inbox.callbacks());
     auto pair = make_stream_pair();
     hub->open("a", std::move(pair.stream));
-    while (hub->send("a", proxy::Bye{std::string(256 * 1024, 'x')})) continue;
+    while (hub->send("a", protocol::Bye{std::string(256 * 1024, 'x')})) continue;
     const auto start = std::chrono::steady_clock::now();
     hub.reset();
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
@@ -246,7 +246,7 @@ TEST_CASE_FIXTURE(Rig, "opened, used and closed from many threads") {
       for (int i = 0; i < 50; ++i) {
         const auto id = std::to_string(i % 3 == 0 ? t : 9);  // some ids are fought over
         const auto agent = open(id);
-        hub.send(id, proxy::Bye{"x"});
+        hub.send(id, protocol::Bye{"x"});
         agent->print(bye("y"));
         hub.close(id);
       }

@@ -46,7 +46,7 @@ TEST_CASE("a proxy container has no more rights than it needs") {
   CHECK(spec.sysctls.at("net.ipv4.ip_unprivileged_port_start") == "0");
   REQUIRE(spec.volumes.size() == 1);
   CHECK(spec.volumes[0].volume == "kindlb-0123abcd");
-  CHECK(spec.volumes[0].path == proxy::kStateDir);
+  CHECK(spec.volumes[0].path == protocol::kStateDir);
 }
 
 TEST_CASE("IPv6 sysctls are set only where the network has IPv6") {
@@ -166,15 +166,15 @@ TEST_CASE_FIXTURE(World, "a stopped proxy is started again") {
 TEST_CASE_FIXTURE(World, "the agent's state is read, or refused when it is none") {
   const auto made = *proxy::create_proxy(engine, options());
   CHECK(proxy::read_state(engine, made.id).error().kind == ErrorKind::NotFound);
-  engine.set_file(made.id, proxy::kStateFile, "{]");
+  engine.set_file(made.id, protocol::kStateFile, "{]");
   CHECK(proxy::read_state(engine, made.id).error().kind == ErrorKind::Protocol);
-  const proxy::AgentState state{.agent = "1",
-                                .envoy = proxy::EnvoyState::Live,
-                                .units = {{.unit = "u", .owner = "kind/default/web"}}};
-  engine.set_file(made.id, proxy::kStateFile, proxy::encode_state(state));
+  const protocol::AgentState state{.agent = "1",
+                                   .envoy = protocol::EnvoyState::Live,
+                                   .units = {{.unit = "u", .owner = "kind/default/web"}}};
+  engine.set_file(made.id, protocol::kStateFile, protocol::encode_state(state));
   const auto read = proxy::read_state(engine, made.id);
   REQUIRE(read.ok());
-  CHECK(read->envoy == proxy::EnvoyState::Live);
+  CHECK(read->envoy == protocol::EnvoyState::Live);
   CHECK(read->units == state.units);
 }
 
@@ -186,5 +186,5 @@ TEST_CASE_FIXTURE(World, "the agent is reached by its own connect command") {
     return core::Result<docker::ExecStream>(core::Error{ErrorKind::Unavailable, "exec", "no"});
   });
   CHECK_FALSE(proxy::connect_agent(engine, made.id).ok());
-  CHECK(ran == std::vector<std::string>{proxy::kAgentPath, "connect"});
+  CHECK(ran == std::vector<std::string>{protocol::kAgentPath, "connect"});
 }

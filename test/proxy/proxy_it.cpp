@@ -30,9 +30,9 @@ class Inbox {
  public:
   proxy::ChannelHub::Callbacks callbacks() {
     return {.on_message = [this](const std::string&,
-                                 proxy::Message message) { note(std::move(message)); },
+                                 protocol::Message message) { note(std::move(message)); },
             .on_closed = [this](const std::string&,
-                                const std::string& reason) { note(proxy::Bye{reason}); }};
+                                const std::string& reason) { note(protocol::Bye{reason}); }};
   }
 
   template <typename T>
@@ -40,7 +40,7 @@ class Inbox {
     std::unique_lock lock(mutex_);
     auto found = messages_.end();
     const auto look = [&] {
-      found = std::ranges::find_if(messages_, [&](const proxy::Message& message) {
+      found = std::ranges::find_if(messages_, [&](const protocol::Message& message) {
         const auto* typed = std::get_if<T>(&message);
         return typed != nullptr && fits(*typed);
       });
@@ -58,17 +58,17 @@ class Inbox {
   }
 
   /// The greeting, or nothing when the stream ended instead.
-  std::optional<proxy::Hello> hello_or_end() {
+  std::optional<protocol::Hello> hello_or_end() {
     std::unique_lock lock(mutex_);
     REQUIRE(wake_.wait_for(lock, kPatience, [&] { return !messages_.empty(); }));
     const auto first = messages_.front();
     messages_.erase(messages_.begin());
-    const auto* hello = std::get_if<proxy::Hello>(&first);
+    const auto* hello = std::get_if<protocol::Hello>(&first);
     return hello == nullptr ? std::nullopt : std::optional(*hello);
   }
 
  private:
-  void note(proxy::Message message) {
+  void note(protocol::Message message) {
     const std::lock_guard lock(mutex_);
     messages_.push_back(std::move(message));
     wake_.notify_all();
@@ -76,7 +76,7 @@ class Inbox {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<proxy::Message> messages_;
+  std::vector<protocol::Message> messages_;
 };
 
 /// An engine, a network, a backend on the network's gateway, and the proxy image.
@@ -105,9 +105,9 @@ class World {
   }
 
   /// Until the agent has opened its socket, the stream ends with a word on stderr.
-  proxy::Hello connect() {
+  protocol::Hello connect() {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    std::optional<proxy::Hello> hello;
+    std::optional<protocol::Hello> hello;
     while (!hello) {
       REQUIRE(std::chrono::steady_clock::now() < deadline);
       hub.close(proxy.id);
@@ -115,8 +115,9 @@ class World {
       hub.open(proxy.id, must(proxy::connect_agent(rig.engine(), proxy.id)));
       hello = inbox.hello_or_end();
     }
-    if (hello->envoy != proxy::EnvoyState::Live)
-      inbox.next<proxy::Status>([](const auto& s) { return s.envoy == proxy::EnvoyState::Live; });
+    if (hello->envoy != protocol::EnvoyState::Live)
+      inbox.next<protocol::Status>(
+          [](const auto& s) { return s.envoy == protocol::EnvoyState::Live; });
     return *hello;
   }
 
@@ -126,17 +127,17 @@ class World {
 
   /// Sends an Apply of a rendered unit. Answered by Applied or Rejected.
   void apply(std::uint64_t id, const core::ProxyConfig& config) {
-    const auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kEndpointsDir});
-    proxy::Unit unit{.unit = config.unit,
-                     .owner = config.owner.text(),
-                     .revision = "r" + std::to_string(id),
-                     .addresses = config.addresses};
+    const auto rendered = envoy::render(config, {protocol::kXdsDir, protocol::kEndpointsDir});
+    protocol::Unit unit{.unit = config.unit,
+                        .owner = config.owner.text(),
+                        .revision = "r" + std::to_string(id),
+                        .addresses = config.addresses};
     for (const auto& r : rendered.listeners) unit.listeners.push_back({r.name, r.body});
     for (const auto& r : rendered.clusters) unit.clusters.push_back({r.name, r.body});
     for (const auto& r : rendered.endpoints)
       unit.assignments.push_back({r.cluster, r.file, r.body});
     const core::Probe probe{.label = "TCP/80", .targets = {backend.target()}};
-    REQUIRE(hub.send(proxy.id, proxy::Apply{.id = id, .unit = unit, .probes = {probe}}));
+    REQUIRE(hub.send(proxy.id, protocol::Apply{.id = id, .unit = unit, .probes = {probe}}));
   }
 
   core::ProxyConfig wish() const {
@@ -186,27 +187,27 @@ TEST_CASE_FIXTURE(World,
   CHECK(connect().units.empty());
 
   apply(1, wish());
-  const auto applied = inbox.next<proxy::Applied>();
+  const auto applied = inbox.next<protocol::Applied>();
   CHECK(applied.revision == "r1");
   REQUIRE(applied.probes.size() == 1);
-  CHECK(applied.probes[0].result == proxy::ProbeResult::Reached);
+  CHECK(applied.probes[0].result == protocol::ProbeResult::Reached);
   CHECK(testing::http_get(service()) == "hello from behind");
 
   SUBCASE("endpoints are taken away and given back") {
     auto alone = wish();
     alone.backends[0].targets.clear();
     apply(2, alone);
-    inbox.next<proxy::Applied>([](const auto& a) { return a.id == 2; });
+    inbox.next<protocol::Applied>([](const auto& a) { return a.id == 2; });
     CHECK(testing::http_get(service()) != "hello from behind");
     apply(3, wish());
-    inbox.next<proxy::Applied>([](const auto& a) { return a.id == 3; });
+    inbox.next<protocol::Applied>([](const auto& a) { return a.id == 3; });
     CHECK(testing::http_get(service()) == "hello from behind");
   }
   SUBCASE("nobody is admitted") {
     auto closed = wish();
     closed.listeners[0].restricted = true;
     apply(2, closed);
-    inbox.next<proxy::Applied>([](const auto& a) { return a.id == 2; });
+    inbox.next<protocol::Applied>([](const auto& a) { return a.id == 2; });
     CHECK(testing::http_get(service()) != "hello from behind");
   }
   SUBCASE("what Envoy refuses is rejected in Envoy's words, and the old keeps serving") {
@@ -215,8 +216,8 @@ TEST_CASE_FIXTURE(World,
     wrong.listeners[1].name = "elsewhere";
     wrong.listeners[1].address = *core::IpAddress::parse("192.0.2.1");
     apply(2, wrong);
-    const auto rejected = inbox.next<proxy::Rejected>();
-    CHECK(rejected.stage == proxy::RejectStage::Envoy);
+    const auto rejected = inbox.next<protocol::Rejected>();
+    CHECK(rejected.stage == protocol::RejectStage::Envoy);
     CHECK_MESSAGE(rejected.text.find("192.0.2.1") != std::string::npos, rejected.text);
     CHECK(testing::http_get(service()) == "hello from behind");
   }

@@ -77,7 +77,7 @@ Judgement judge_resource(const DumpedResource& seen, bool active_is_current) {
   return {seen.warming.empty() ? Kind::Refused : Kind::Waiting, {}};
 }
 
-Judgement judge_endpoints(const proxy::Assignment& assignment, const AdminStats& now,
+Judgement judge_endpoints(const protocol::Assignment& assignment, const AdminStats& now,
                           const AdminStats& before, const XdsHistory& history) {
   const auto name = stat_name(assignment.cluster);
   const auto seen = now.eds.find(name);
@@ -124,7 +124,7 @@ std::string escaped(std::string_view text) {
 /// Beyond this, asking for all is cheaper than naming them.
 constexpr std::size_t kFewClusters = 12;
 
-std::string clusters_pattern(const std::vector<proxy::Unit>& units) {
+std::string clusters_pattern(const std::vector<protocol::Unit>& units) {
   std::string out;
   std::size_t count = 0;
   for (const auto& unit : units)
@@ -137,7 +137,7 @@ std::string clusters_pattern(const std::vector<proxy::Unit>& units) {
 
 }  // namespace
 
-std::string stats_path(const std::vector<proxy::Unit>& units) {
+std::string stats_path(const std::vector<protocol::Unit>& units) {
   return "/stats?filter=%5E%28server%5C.state%7C"
          "%28listener_manager%5C.lds%7Ccluster_manager%5C.cds" +
          clusters_pattern(units) +
@@ -193,7 +193,7 @@ bool is_all_active(const AdminStats& now, const XdsHistory& history) {
          now.warming_clusters == 0;
 }
 
-Judgement judge(const proxy::Unit& unit, const AdminStats& now, const AdminStats& before,
+Judgement judge(const protocol::Unit& unit, const AdminStats& now, const AdminStats& before,
                 const AdminDump& dump, const XdsHistory& history) {
   if (!is_settled(now, before, history)) return {};
   Judgement out{Kind::Acknowledged, {}};

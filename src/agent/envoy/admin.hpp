@@ -37,7 +37,7 @@ struct AdminStats {
 
 /// Asks for exactly what parse_stats reads; of clusters, only for those of the units, unless they
 /// are many.
-std::string stats_path(const std::vector<proxy::Unit>& units);
+std::string stats_path(const std::vector<protocol::Unit>& units);
 inline constexpr const char* kListenersPath =
     "/config_dump?resource=dynamic_listeners&mask=name,active_state.version_info,"
     "warming_state.version_info,error_state.details";
@@ -81,7 +81,7 @@ bool is_settled(const AdminStats& now, const AdminStats& before, const XdsHistor
 bool is_all_active(const AdminStats& now, const XdsHistory& history);
 
 /// Whether Envoy has taken the unit's listeners, clusters and endpoints as they are in `history`.
-Judgement judge(const proxy::Unit& unit, const AdminStats& now, const AdminStats& before,
+Judgement judge(const protocol::Unit& unit, const AdminStats& now, const AdminStats& before,
                 const AdminDump& dump, const XdsHistory& history);
 
 }  // namespace kindlb::agent

@@ -17,7 +17,7 @@ milliseconds pause_after(unsigned polls) {
 
 }  // namespace
 
-void Confirmer::start(std::vector<proxy::Unit> units, AdminStats before, Seen seen) {
+void Confirmer::start(std::vector<protocol::Unit> units, AdminStats before, Seen seen) {
   stop();
   units_ = std::move(units);
   before_ = std::move(before);

@@ -25,7 +25,7 @@ class Confirmer {
 
   /// Calls `seen` from the moment Envoy has settled the generation until no unit is left waiting.
   /// `before`: the stats when the generation was written; default ones if Envoy started since.
-  void start(std::vector<proxy::Unit> units, AdminStats before, Seen seen);
+  void start(std::vector<protocol::Unit> units, AdminStats before, Seen seen);
   /// Gives up: `seen` is not called any more.
   void stop();
 
@@ -47,7 +47,7 @@ class Confirmer {
   Loop& loop_;
   AdminClient& client_;
   const XdsHistory& history_;
-  std::vector<proxy::Unit> units_;
+  std::vector<protocol::Unit> units_;
   std::string path_;
   AdminStats before_;
   AdminStats latest_;

@@ -14,8 +14,8 @@ std::string_view after(std::string_view line, std::string_view marker) {
   return at == std::string_view::npos ? std::string_view() : line.substr(at + marker.size());
 }
 
-bool has_resource(const proxy::Unit& unit, const std::string& name) {
-  const auto is_it = [&](const proxy::Resource& resource) { return resource.name == name; };
+bool has_resource(const protocol::Unit& unit, const std::string& name) {
+  const auto is_it = [&](const protocol::Resource& resource) { return resource.name == name; };
   return std::any_of(unit.listeners.begin(), unit.listeners.end(), is_it) ||
          std::any_of(unit.clusters.begin(), unit.clusters.end(), is_it);
 }
@@ -50,7 +50,7 @@ void EnvoyLog::remember(std::string_view line) {
   }
 }
 
-std::string EnvoyLog::reason_for(const proxy::Unit& unit) const {
+std::string EnvoyLog::reason_for(const protocol::Unit& unit) const {
   for (const auto& refusal : refusals_)
     if (!refusal.resource.empty() && has_resource(unit, refusal.resource)) return refusal.text;
   for (const auto& refusal : refusals_)

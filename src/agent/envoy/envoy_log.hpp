@@ -20,7 +20,7 @@ class EnvoyLog {
   /// Forgets the refusals so far: a new configuration is about to be tried.
   void mark() { refusals_.clear(); }
   /// Why the unit was refused, as far as the log since mark() tells; empty if it does not.
-  std::string reason_for(const proxy::Unit& unit) const;
+  std::string reason_for(const protocol::Unit& unit) const;
 
  private:
   struct Refusal {

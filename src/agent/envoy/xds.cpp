@@ -44,7 +44,7 @@ std::string body_problem(const std::string& body, const char* field, const std::
   return {};
 }
 
-std::string resources_problem(const char* kind, const std::vector<proxy::Resource>& resources) {
+std::string resources_problem(const char* kind, const std::vector<protocol::Resource>& resources) {
   std::set<std::string> names;
   for (const auto& resource : resources) {
     const auto problem = body_problem(resource.body, "name", resource.name);
@@ -55,7 +55,7 @@ std::string resources_problem(const char* kind, const std::vector<proxy::Resourc
   return {};
 }
 
-std::string assignments_problem(const std::vector<proxy::Assignment>& assignments) {
+std::string assignments_problem(const std::vector<protocol::Assignment>& assignments) {
   std::set<std::string> files;
   for (const auto& assignment : assignments) {
     const auto problem = body_problem(assignment.body, "cluster_name", assignment.cluster);
@@ -97,7 +97,7 @@ std::optional<Generation> number_in(const std::string& version) {
 
 }  // namespace
 
-std::string invalid_reason(const proxy::Unit& unit) {
+std::string invalid_reason(const protocol::Unit& unit) {
   if (unit.unit.empty() || unit.unit.size() > kMaxUnitName) return "the unit's name is unusable";
   for (const auto& route : unit.routes)
     if (route.to.address.family() != route.via.family())
@@ -123,7 +123,7 @@ std::optional<core::Target> udp_place_of(const std::string& listener_body) {
   return core::Target{*address, port->get<std::uint16_t>()};
 }
 
-bool add_unit(XdsContent& content, const proxy::Unit& unit, std::string& clash) {
+bool add_unit(XdsContent& content, const protocol::Unit& unit, std::string& clash) {
   for (const auto& listener : unit.listeners)
     if (!content.listeners.emplace(listener.name, listener.body).second)
       clash = "listener " + listener.name;

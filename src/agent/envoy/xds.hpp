@@ -29,14 +29,14 @@ struct XdsContent {
 };
 
 /// Adds the unit's resources. False if one of the names belongs to another unit; `clash` names it.
-bool add_unit(XdsContent& content, const proxy::Unit& unit, std::string& clash);
+bool add_unit(XdsContent& content, const protocol::Unit& unit, std::string& clash);
 
 /// Where a listener for UDP binds: Envoy refuses one whose place another has. None: not for UDP.
 std::optional<core::Target> udp_place_of(const std::string& listener_body);
 
 /// Why the unit cannot be handed to Envoy, whatever else is there; empty if it can. Bodies must be
 /// JSON objects, since they become part of one file with those of other units.
-std::string invalid_reason(const proxy::Unit& unit);
+std::string invalid_reason(const protocol::Unit& unit);
 
 /// Remembers for every resource what it was since when. Envoy keeps a resource's old version while
 /// its content stays the same, so "is the active version the wanted content?" needs this memory.

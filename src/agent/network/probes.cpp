@@ -70,7 +70,7 @@ void Prober::connect(const core::Target& target) {
   if (!socket) return failed(target, errno);
   const SocketAddress to(target.address, target.port);
   if (::connect(socket.get(), to.get(), to.size()) == 0)
-    return conclude(proxy::ProbeResult::Reached, {});
+    return conclude(protocol::ProbeResult::Reached, {});
   if (errno != EINPROGRESS) return failed(target, errno);
   const int fd = socket.get();
   attempts_.insert_or_assign(fd, Attempt{std::move(socket), target});
@@ -81,7 +81,7 @@ void Prober::completed(int fd) {
   int error = 0;
   socklen_t size = sizeof(error);
   ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error == 0) return conclude(proxy::ProbeResult::Reached, {});
+  if (error == 0) return conclude(protocol::ProbeResult::Reached, {});
   loop_.forget(fd);
   auto node = attempts_.extract(fd);
   failed(node.mapped().target, error);
@@ -96,9 +96,9 @@ void Prober::failed(const core::Target& target, int error) {
 
 void Prober::round_over() {
   loop_.cancel(late_);
-  if (probe_.targets.empty()) return conclude(proxy::ProbeResult::Unreachable, "no target");
+  if (probe_.targets.empty()) return conclude(protocol::ProbeResult::Unreachable, "no target");
   // Waiting cannot create a route; everything else may still come up.
-  if (hopeless_) return conclude(proxy::ProbeResult::Unreachable, last_failure_);
+  if (hopeless_) return conclude(protocol::ProbeResult::Unreachable, last_failure_);
   if (Loop::Clock::now() + delay_ >= deadline_) return;  // expire() has the last word
   retry_ = loop_.after(delay_, [this] { round(); });
   delay_ = std::min(delay_ * 2, kSlowestRetry);
@@ -106,13 +106,13 @@ void Prober::round_over() {
 
 void Prober::expire() {
   if (finished_) return;
-  if (refused_) return conclude(proxy::ProbeResult::Refused, last_failure_);
+  if (refused_) return conclude(protocol::ProbeResult::Refused, last_failure_);
   const auto silent =
       attempts_.empty() ? std::string() : attempts_.begin()->second.target.text() + ": no answer";
-  conclude(proxy::ProbeResult::Unreachable, silent.empty() ? last_failure_ : silent);
+  conclude(protocol::ProbeResult::Unreachable, silent.empty() ? last_failure_ : silent);
 }
 
-void Prober::conclude(proxy::ProbeResult result, std::string detail) {
+void Prober::conclude(protocol::ProbeResult result, std::string detail) {
   finished_ = true;
   outcome_.result = result;
   outcome_.detail = std::move(detail);
@@ -142,8 +142,8 @@ bool Probing::is_finished() const {
                      [](const auto& prober) { return prober.is_finished(); });
 }
 
-std::vector<proxy::ProbeOutcome> Probing::outcomes() const {
-  std::vector<proxy::ProbeOutcome> out;
+std::vector<protocol::ProbeOutcome> Probing::outcomes() const {
+  std::vector<protocol::ProbeOutcome> out;
   for (const auto& prober : probers_) out.push_back(prober.outcome());
   return out;
 }

@@ -27,7 +27,7 @@ class Prober {
   /// Begins; may finish at once, without calling `done`.
   void start() { round(); }
   bool is_finished() const { return finished_; }
-  const proxy::ProbeOutcome& outcome() const { return outcome_; }
+  const protocol::ProbeOutcome& outcome() const { return outcome_; }
 
  private:
   struct Attempt {
@@ -42,7 +42,7 @@ class Prober {
   void round_over();
   void round_late();
   void expire();
-  void conclude(proxy::ProbeResult result, std::string detail);
+  void conclude(protocol::ProbeResult result, std::string detail);
   void drop_attempts();
 
   Loop& loop_;
@@ -60,7 +60,7 @@ class Prober {
   bool refused_ = false;
   bool finished_ = false;
   std::string last_failure_;
-  proxy::ProbeOutcome outcome_;
+  protocol::ProbeOutcome outcome_;
 };
 
 /// All probes of one Apply.
@@ -70,7 +70,7 @@ class Probing {
           const std::function<void()>& finished);
 
   bool is_finished() const;
-  std::vector<proxy::ProbeOutcome> outcomes() const;
+  std::vector<protocol::ProbeOutcome> outcomes() const;
 
  private:
   std::list<Prober> probers_;

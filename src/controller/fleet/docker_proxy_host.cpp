@@ -32,7 +32,7 @@ DockerProxyHost::DockerProxyHost(docker::Engine& engine, std::string image, std:
       image_(std::move(image)),
       pool_(std::move(pool)),
       hub_({.on_message =
-                [this](const std::string& id, proxy::Message message) {
+                [this](const std::string& id, protocol::Message message) {
                   const std::lock_guard lock(listening_);
                   if (listener_ != nullptr) listener_->agent_said(id, std::move(message));
                 },
@@ -161,7 +161,7 @@ core::Result<void> DockerProxyHost::connect(const std::string& id) {
   return {};
 }
 
-bool DockerProxyHost::send(const std::string& id, const proxy::Message& message) {
+bool DockerProxyHost::send(const std::string& id, const protocol::Message& message) {
   return hub_.send(id, message);
 }
 

@@ -31,7 +31,7 @@ class DockerProxyHost final : public ProxyHost {
                                    unsigned number) override;
   core::Result<void> remove(const std::string& id) override;
   core::Result<void> connect(const std::string& id) override;
-  bool send(const std::string& id, const proxy::Message& message) override;
+  bool send(const std::string& id, const protocol::Message& message) override;
   void disconnect(const std::string& id) override;
 
  private:

@@ -42,7 +42,7 @@ core::ProxyView Fleet::view(const std::string& unit) const {
     return out;
   }
   out.present = true;
-  out.live = held.proxy->host.running && held.proxy->envoy == proxy::EnvoyState::Live;
+  out.live = held.proxy->host.running && held.proxy->envoy == protocol::EnvoyState::Live;
   out.trouble = held.proxy->trouble;
   out.acknowledged = held.unit->acknowledged;
   out.sent = held.unit->sent;
@@ -102,7 +102,7 @@ void Fleet::prepare(const ProxyWish& wish, const std::vector<core::Cidr>& addres
   if (!promises.try_emplace(wish.unit, Promise{wish.cluster(), wish.watches, now + kPromise})
            .second)
     return;
-  send(found->second, wish.unit, proxy::Prepare{next_id_++, addresses});
+  send(found->second, wish.unit, protocol::Prepare{next_id_++, addresses});
 }
 
 void Fleet::claim(const ProxyWish& wish) {
@@ -135,7 +135,7 @@ void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
   unit->last_apply = next_id_++;
   loop_.after(kAnswerLimit, [this, name, id = unit->last_apply] { give_up_waiting(name, id); });
   log::debug("{}: asking for {} with {} probes", unit->owner, revision.text(), probes.size());
-  send(*proxy, name, proxy::Apply{unit->last_apply, unit_message(config, revision), probes});
+  send(*proxy, name, protocol::Apply{unit->last_apply, unit_message(config, revision), probes});
 }
 
 /// An agent that does not answer may be stuck, or its answer lost: a new channel tells.

@@ -91,7 +91,7 @@ class Fleet final : public ProxyHost::Listener {
   void container_destroyed(const std::string& id);
   bool knows(const std::string& id) const { return proxies_.contains(id); }
 
-  void agent_said(const std::string& id, proxy::Message message) override;
+  void agent_said(const std::string& id, protocol::Message message) override;
   void agent_lost(const std::string& id, const std::string& why) override;
 
  private:
@@ -127,16 +127,16 @@ class Fleet final : public ProxyHost::Listener {
     std::string cluster;                ///< of its units
     std::map<std::string, Unit> units;  ///< none: warm
     std::map<std::string, Promise> promises;
-    std::size_t capacity = proxy::kUsualWatches;
+    std::size_t capacity = protocol::kUsualWatches;
     unsigned number = 0;  ///< in the name of a shared one
     Channel channel = Channel::Closed;
     unsigned connect_failures = 0;
-    proxy::EnvoyState envoy = proxy::EnvoyState::Starting;
+    protocol::EnvoyState envoy = protocol::EnvoyState::Starting;
     std::string trouble;
     bool removing = false;
     unsigned removal_failures = 0;
     bool starting = false;
-    std::map<std::string, proxy::Message> waiting;  ///< by unit: until the channel is open
+    std::map<std::string, protocol::Message> waiting;  ///< by unit: until the channel is open
 
     bool warm() const { return units.empty(); }
   };
@@ -176,7 +176,7 @@ class Fleet final : public ProxyHost::Listener {
   void adopt(std::set<std::string> gone, std::vector<HostedProxy> found);
   void adopt_one(HostedProxy found);
   void note_stranger(const HostedProxy& found);
-  void take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units);
+  void take_state(Proxy& proxy, const std::vector<protocol::UnitState>& units);
   void drop_doubles(Proxy& proxy, const std::vector<std::string>& units);
   void tell_all(const Proxy& proxy);
   static std::string title(const Proxy& proxy);
@@ -186,7 +186,7 @@ class Fleet final : public ProxyHost::Listener {
   void await_hello(const std::string& id);
   void channel_opened(const std::string& id, const core::Result<void>& result);
   void reconnect(Proxy& proxy);
-  void send(Proxy& proxy, const std::string& unit, proxy::Message message);
+  void send(Proxy& proxy, const std::string& unit, protocol::Message message);
   void send_waiting(Proxy& proxy);
   void give_up_waiting(const std::string& unit, std::uint64_t message);
   void start_now(const std::string& id);
@@ -200,11 +200,11 @@ class Fleet final : public ProxyHost::Listener {
   void trim_warm();
 
   void met(Proxy& proxy);
-  void on(Proxy& proxy, const proxy::Hello& hello);
-  void on(Proxy& proxy, const proxy::Applied& applied);
-  void on(Proxy& proxy, const proxy::Rejected& rejected);
-  void on(Proxy& proxy, const proxy::Status& status);
-  void on(Proxy& proxy, const proxy::Bye& bye);
+  void on(Proxy& proxy, const protocol::Hello& hello);
+  void on(Proxy& proxy, const protocol::Applied& applied);
+  void on(Proxy& proxy, const protocol::Rejected& rejected);
+  void on(Proxy& proxy, const protocol::Status& status);
+  void on(Proxy& proxy, const protocol::Bye& bye);
   template <typename Other>
   void on(Proxy&, const Other&) {}  // what only kindlb says
 

@@ -25,13 +25,13 @@ core::Reach worst(core::Reach a, core::Reach b) {
   return std::max(a, b);
 }
 
-core::Reach reach_of(proxy::ProbeResult result) {
+core::Reach reach_of(protocol::ProbeResult result) {
   switch (result) {
-    case proxy::ProbeResult::Reached:
+    case protocol::ProbeResult::Reached:
       return core::Reach::Reached;
-    case proxy::ProbeResult::Refused:
+    case protocol::ProbeResult::Refused:
       return core::Reach::Refused;
-    case proxy::ProbeResult::Unreachable:
+    case protocol::ProbeResult::Unreachable:
       return core::Reach::Unreachable;
   }
   return core::Reach::Unreachable;
@@ -95,7 +95,7 @@ void Fleet::reopen_later(Proxy& proxy) {
   });
 }
 
-void Fleet::agent_said(const std::string& id, proxy::Message message) {
+void Fleet::agent_said(const std::string& id, protocol::Message message) {
   loop_.post([this, id, message = std::move(message)] {
     const auto found = proxies_.find(id);
     if (found == proxies_.end() || found->second.removing) return;
@@ -126,7 +126,7 @@ void Fleet::reconnect(Proxy& proxy) {
   tell_all(proxy);
 }
 
-void Fleet::send(Proxy& proxy, const std::string& unit, proxy::Message message) {
+void Fleet::send(Proxy& proxy, const std::string& unit, protocol::Message message) {
   if (proxy.channel == Channel::Open) {
     if (host_.send(proxy.host.id, message)) return;
     host_.disconnect(proxy.host.id);  // gone, or stuck: only a new one will take it
@@ -148,12 +148,12 @@ void Fleet::send_waiting(Proxy& proxy) {
   for (auto& [unit, message] : waiting) send(proxy, unit, std::move(message));
 }
 
-void Fleet::on(Proxy& proxy, const proxy::Hello& hello) {
+void Fleet::on(Proxy& proxy, const protocol::Hello& hello) {
   proxy.channel = Channel::Open;
   proxy.connect_failures = 0;
   proxy.envoy = hello.envoy;
   proxy.capacity = hello.watches;
-  if (hello.envoy == proxy::EnvoyState::Live) proxy.trouble.clear();
+  if (hello.envoy == protocol::EnvoyState::Live) proxy.trouble.clear();
   const bool was_blank = proxy.warm();
   take_state(proxy, hello.units);
   if (proxy.removing) return;
@@ -171,7 +171,7 @@ void Fleet::met(Proxy& proxy) {
   send_waiting(proxy);
 }
 
-void Fleet::on(Proxy& proxy, const proxy::Applied& applied) {
+void Fleet::on(Proxy& proxy, const protocol::Applied& applied) {
   const auto found = proxy.units.find(applied.unit);
   if (found == proxy.units.end()) return;
   auto& unit = found->second;
@@ -196,30 +196,31 @@ void Fleet::on(Proxy& proxy, const proxy::Applied& applied) {
 }
 
 /// By the message's number: an agent that could not read it knows no unit.
-void Fleet::on(Proxy& proxy, const proxy::Rejected& rejected) {
-  if (rejected.stage == proxy::RejectStage::Superseded) return;
+void Fleet::on(Proxy& proxy, const protocol::Rejected& rejected) {
+  if (rejected.stage == protocol::RejectStage::Superseded) return;
   for (auto& [name, unit] : proxy.units) {
     if (unit.leaving() || unit.last_apply != rejected.id) continue;
     unit.sent = {};
     unit.rejected = core::Revision::parse(rejected.revision);
     unit.rejection = rejected.text;
-    unit.address_refused = rejected.stage == proxy::RejectStage::Address;
+    unit.address_refused = rejected.stage == protocol::RejectStage::Address;
     if (unit.address_refused) unit.addresses.clear();  // not held: another one may be chosen
     log::warn("{}: the proxy refused its configuration: {}", unit.owner, rejected.text);
     return callbacks_.changed(name);
   }
 }
 
-void Fleet::on(Proxy& proxy, const proxy::Status& status) {
+void Fleet::on(Proxy& proxy, const protocol::Status& status) {
   proxy.envoy = status.envoy;
-  proxy.trouble = status.envoy == proxy::EnvoyState::Live ? "" : status.text;
-  if (status.envoy == proxy::EnvoyState::Down) log::warn("{}: Envoy {}", title(proxy), status.text);
+  proxy.trouble = status.envoy == protocol::EnvoyState::Live ? "" : status.text;
+  if (status.envoy == protocol::EnvoyState::Down)
+    log::warn("{}: Envoy {}", title(proxy), status.text);
   if (proxy.warm()) return;
-  if (status.envoy == proxy::EnvoyState::Live) take_state(proxy, status.units);
+  if (status.envoy == protocol::EnvoyState::Live) take_state(proxy, status.units);
   tell_all(proxy);
 }
 
-void Fleet::on(Proxy& proxy, const proxy::Bye& bye) {
+void Fleet::on(Proxy& proxy, const protocol::Bye& bye) {
   log::debug("{} says goodbye: {}", proxy.host.name, bye.reason);
 }
 

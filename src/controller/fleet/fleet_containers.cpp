@@ -76,7 +76,7 @@ void Fleet::adopt_one(HostedProxy found) {
   if (const auto name = proxy::parse_name(found.name)) proxy.number = name->number;
   proxy.host = std::move(found);
   if (proxy.host.state) {
-    proxy.envoy = proxy.host.running ? proxy.host.state->envoy : proxy::EnvoyState::Down;
+    proxy.envoy = proxy.host.running ? proxy.host.state->envoy : protocol::EnvoyState::Down;
     proxy.capacity = proxy.host.state->watches;
     take_state(proxy, proxy.host.state->units);
   }
@@ -105,7 +105,7 @@ void Fleet::note_stranger(const HostedProxy& found) {
 }
 
 /// What its agent holds, in place of what we thought.
-void Fleet::take_state(Proxy& proxy, const std::vector<proxy::UnitState>& units) {
+void Fleet::take_state(Proxy& proxy, const std::vector<protocol::UnitState>& units) {
   std::set<std::string> seen;
   std::vector<std::string> doubles;
   for (const auto& state : units) {
@@ -138,7 +138,7 @@ void Fleet::drop_doubles(Proxy& proxy, const std::vector<std::string>& units) {
   if (units.empty() || proxy.removing) return;
   log::warn("{} holds {} Services that another proxy has", proxy.host.name, units.size());
   if (proxy.warm()) return remove_proxy(proxy.host.id);
-  for (const auto& unit : units) send(proxy, unit, proxy::Release{next_id_++, unit});
+  for (const auto& unit : units) send(proxy, unit, protocol::Release{next_id_++, unit});
 }
 
 void Fleet::start(const std::string& unit) {
@@ -207,7 +207,7 @@ void Fleet::container_started(const std::string& id) {
   auto& proxy = found->second;
   proxy.host.running = true;
   proxy.channel = Channel::Closed;
-  proxy.envoy = proxy::EnvoyState::Starting;
+  proxy.envoy = protocol::EnvoyState::Starting;
   for (auto& [name, unit] : proxy.units) unit.acknowledged = {};
   proxy.trouble = "the container was started again";
   open_channel(proxy);
@@ -219,7 +219,7 @@ void Fleet::container_died(const std::string& id) {
   if (found == proxies_.end() || found->second.removing || !found->second.host.running) return;
   auto& proxy = found->second;
   proxy.host.running = false;
-  proxy.envoy = proxy::EnvoyState::Down;
+  proxy.envoy = protocol::EnvoyState::Down;
   proxy.trouble = "its container stopped";
   for (auto& [name, unit] : proxy.units) unit.sent = {};
   if (proxy.warm()) {

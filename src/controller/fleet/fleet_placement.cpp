@@ -33,8 +33,8 @@ const Fleet::Making* Fleet::making_for(const std::string& unit) const {
 /// A warm one must be able to serve at once; one that is on its way up is worth joining.
 core::ProxyLoad Fleet::room_of(const Proxy& proxy, const std::string& but_for) const {
   const bool up = proxy.warm()
-                      ? proxy.channel == Channel::Open && proxy.envoy == proxy::EnvoyState::Live
-                      : proxy.envoy != proxy::EnvoyState::Down;
+                      ? proxy.channel == Channel::Open && proxy.envoy == protocol::EnvoyState::Live
+                      : proxy.envoy != protocol::EnvoyState::Down;
   core::ProxyLoad out{.id = proxy.host.id,
                       .cluster = proxy.cluster,
                       .network = proxy.host.network,
@@ -64,7 +64,7 @@ std::vector<core::ProxyLoad> Fleet::rooms(const std::string& but_for) const {
                          .cluster = making.cluster,
                          .network = making.network,
                          .services = making.wishes.size(),
-                         .capacity = proxy::kUsualWatches,
+                         .capacity = protocol::kUsualWatches,
                          .healthy = !making.unwanted};
     for (const auto& [unit, wish] : making.wishes) {
       room.watches += wish.watches;
@@ -176,7 +176,7 @@ void Fleet::leave(Proxy& proxy, const std::string& name) {
 
 void Fleet::send_release(Proxy& proxy, const std::string& name, Unit& leaving) {
   loop_.after(kReleaseLimit, [this, name, id = leaving.release] { give_up_waiting(name, id); });
-  send(proxy, name, proxy::Release{leaving.release, name});
+  send(proxy, name, protocol::Release{leaving.release, name});
 }
 
 /// The agent has taken it away: address, listeners and all. By value: its name may be the very one

@@ -18,9 +18,9 @@ struct HostedProxy {
   std::string name;
   std::string network;
   bool running = false;
-  bool current = true;                     ///< made from the image this kindlb would use
-  bool own_pool = true;                    ///< false: of another kindlb on this engine
-  std::optional<proxy::AgentState> state;  ///< as last written by its agent; absent: unreadable
+  bool current = true;                        ///< made from the image this kindlb would use
+  bool own_pool = true;                       ///< false: of another kindlb on this engine
+  std::optional<protocol::AgentState> state;  ///< as last written by its agent; absent: unreadable
 };
 
 class ProxyHost {
@@ -28,7 +28,7 @@ class ProxyHost {
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void agent_said(const std::string& id, proxy::Message message) = 0;
+    virtual void agent_said(const std::string& id, protocol::Message message) = 0;
     virtual void agent_lost(const std::string& id, const std::string& why) = 0;
   };
 
@@ -53,7 +53,7 @@ class ProxyHost {
   /// Opens the channel; the agent's Hello follows.
   virtual core::Result<void> connect(const std::string& id) = 0;
   /// False: no channel, or it is stuck.
-  virtual bool send(const std::string& id, const proxy::Message& message) = 0;
+  virtual bool send(const std::string& id, const protocol::Message& message) = 0;
   virtual void disconnect(const std::string& id) = 0;
 };
 

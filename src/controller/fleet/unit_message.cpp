@@ -6,9 +6,9 @@
 
 namespace kindlb::controller {
 
-proxy::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision) {
-  auto rendered = envoy::render(config, {proxy::kXdsDir, proxy::kEndpointsDir});
-  proxy::Unit unit;
+protocol::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision) {
+  auto rendered = envoy::render(config, {protocol::kXdsDir, protocol::kEndpointsDir});
+  protocol::Unit unit;
   unit.unit = config.unit;
   unit.owner = config.owner.text();
   unit.revision = revision.text();

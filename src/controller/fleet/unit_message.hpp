@@ -7,6 +7,6 @@
 
 namespace kindlb::controller {
 
-proxy::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision);
+protocol::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision);
 
 }  // namespace kindlb::controller

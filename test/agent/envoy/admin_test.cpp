@@ -31,9 +31,9 @@ AdminDump dump(const std::string& name) {
 }
 
 /// The two units of the recording; bodies only have to differ where they differed there.
-proxy::Unit unit(const std::string& name, const std::string& listener, const std::string& cluster,
-                 const std::string& endpoints) {
-  proxy::Unit out;
+protocol::Unit unit(const std::string& name, const std::string& listener,
+                    const std::string& cluster, const std::string& endpoints) {
+  protocol::Unit out;
   out.unit = name;
   out.listeners = {{name, listener}};
   out.clusters = {{name, cluster}};
@@ -43,10 +43,10 @@ proxy::Unit unit(const std::string& name, const std::string& listener, const std
 
 struct Recording {
   XdsHistory history;
-  proxy::Unit a;
-  proxy::Unit b;
+  protocol::Unit a;
+  protocol::Unit b;
 
-  void next(const proxy::Unit& new_a, const proxy::Unit& new_b) {
+  void next(const protocol::Unit& new_a, const protocol::Unit& new_b) {
     a = new_a;
     b = new_b;
     XdsContent content;
@@ -61,7 +61,7 @@ struct Recording {
 Recording recorded(Generation last) {
   Recording out;
   out.history.record({}, 1);
-  const auto play = [&](Generation number, const proxy::Unit& a, const proxy::Unit& b) {
+  const auto play = [&](Generation number, const protocol::Unit& a, const protocol::Unit& b) {
     if (number <= last) out.next(a, b);
   };
   play(2, unit("a/tcp", "8080", "c", "e"), unit("b:tcp", "8081", "c", "e"));
@@ -180,7 +180,7 @@ TEST_CASE("endpoints wait for their own version") {
 TEST_CASE("stats are asked for by name while the clusters are few") {
   const auto few = stats_path({unit("a/tcp", "l", "c", "e"), unit("b:tcp", "l", "c", "e")});
   CHECK(few.find("cluster%5C.a%5C%2Ftcp%7Ccluster%5C.b%5C%5Ftcp%29") != std::string::npos);
-  std::vector<proxy::Unit> many;
+  std::vector<protocol::Unit> many;
   for (int i = 0; i < 13; ++i) many.push_back(unit("u" + std::to_string(i), "l", "c", "e"));
   CHECK(stats_path(many).find("u1") == std::string::npos);
   CHECK(stats_path(many).find("%7Ccluster%5C..%2B%29") != std::string::npos);

@@ -10,8 +10,8 @@ using namespace kindlb::agent;
 
 namespace {
 
-proxy::Unit unit_b() {
-  proxy::Unit out;
+protocol::Unit unit_b() {
+  protocol::Unit out;
   out.listeners = {{"b:tcp", "{}"}};
   out.clusters = {{"b:tcp", "{}"}};
   return out;

@@ -49,7 +49,7 @@ TEST_CASE("a child that ends is started again, at first at once") {
 TEST_CASE("what it logs about a refusal is kept") {
   Scene scene("echo \"x: cluster 'c' config rejected: because\" >&2; exec sleep 60");
   scene.supervisor.start();
-  proxy::Unit unit;
+  protocol::Unit unit;
   unit.clusters = {{"c", "{}"}};
   CHECK(run_until(scene.loop,
                   [&] { return scene.supervisor.envoy_log().reason_for(unit) == "because"; }));

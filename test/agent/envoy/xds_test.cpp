@@ -9,8 +9,8 @@ using namespace kindlb::agent;
 
 namespace {
 
-proxy::Unit a_unit(const std::string& name) {
-  proxy::Unit out;
+protocol::Unit a_unit(const std::string& name) {
+  protocol::Unit out;
   out.unit = name;
   out.owner = "kind/default/" + name;
   out.listeners = {{name + "/l", R"({"@type":"L","name":")" + name + R"(/l"})"}};
@@ -20,7 +20,7 @@ proxy::Unit a_unit(const std::string& name) {
   return out;
 }
 
-XdsContent content_of(const std::vector<proxy::Unit>& units) {
+XdsContent content_of(const std::vector<protocol::Unit>& units) {
   XdsContent out;
   std::string clash;
   for (const auto& unit : units) REQUIRE(add_unit(out, unit, clash));
@@ -178,7 +178,7 @@ TEST_CASE("names of different units must differ") {
   auto content = content_of({a_unit("u1")});
   struct Case {
     const char* name;
-    proxy::Unit unit;
+    protocol::Unit unit;
     const char* clash;
   };
   auto same_listener = a_unit("u2");
@@ -202,32 +202,33 @@ TEST_CASE("units Envoy must never see are refused") {
   CHECK(invalid_reason(a_unit("u1")).empty());
   struct Case {
     const char* name;
-    void (*spoil)(proxy::Unit&);
+    void (*spoil)(protocol::Unit&);
     const char* reason;
   };
   const Case cases[] = {
-      {"no name", [](proxy::Unit& u) { u.unit.clear(); }, "the unit's name is unusable"},
-      {"long name", [](proxy::Unit& u) { u.unit.assign(81, 'x'); }, "the unit's name is unusable"},
-      {"not JSON", [](proxy::Unit& u) { u.listeners[0].body = "{"; },
+      {"no name", [](protocol::Unit& u) { u.unit.clear(); }, "the unit's name is unusable"},
+      {"long name", [](protocol::Unit& u) { u.unit.assign(81, 'x'); },
+       "the unit's name is unusable"},
+      {"not JSON", [](protocol::Unit& u) { u.listeners[0].body = "{"; },
        "listener u1/l is not a JSON object"},
-      {"two objects", [](proxy::Unit& u) { u.listeners[0].body += "," + u.listeners[0].body; },
+      {"two objects", [](protocol::Unit& u) { u.listeners[0].body += "," + u.listeners[0].body; },
        "listener u1/l is not a JSON object"},
-      {"no type", [](proxy::Unit& u) { u.clusters[0].body = R"({"name":"u1/c"})"; },
+      {"no type", [](protocol::Unit& u) { u.clusters[0].body = R"({"name":"u1/c"})"; },
        "cluster u1/c has no @type"},
-      {"other name", [](proxy::Unit& u) { u.clusters[0].name = "u9"; },
+      {"other name", [](protocol::Unit& u) { u.clusters[0].name = "u9"; },
        "cluster u9 does not have this name"},
-      {"other cluster", [](proxy::Unit& u) { u.assignments[0].cluster = "u9"; },
+      {"other cluster", [](protocol::Unit& u) { u.assignments[0].cluster = "u9"; },
        "assignment u9 does not have this cluster_name"},
-      {"twice", [](proxy::Unit& u) { u.listeners.push_back(u.listeners[0]); },
+      {"twice", [](protocol::Unit& u) { u.listeners.push_back(u.listeners[0]); },
        "listener u1/l is there twice"},
-      {"file twice", [](proxy::Unit& u) { u.assignments.push_back(u.assignments[0]); },
+      {"file twice", [](protocol::Unit& u) { u.assignments.push_back(u.assignments[0]); },
        "file u1.json is there twice"},
-      {"file outside", [](proxy::Unit& u) { u.assignments[0].file = "../state.json"; },
+      {"file outside", [](protocol::Unit& u) { u.assignments[0].file = "../state.json"; },
        "assignment u1/c has an unusable file name"},
-      {"hidden file", [](proxy::Unit& u) { u.assignments[0].file = ".."; },
+      {"hidden file", [](protocol::Unit& u) { u.assignments[0].file = ".."; },
        "assignment u1/c has an unusable file name"},
       {"mixed families",
-       [](proxy::Unit& u) {
+       [](protocol::Unit& u) {
          u.routes = {{*core::Cidr::parse("10.0.0.0/8"), *core::IpAddress::parse("fc00::1")}};
        },
        "route 10.0.0.0/8 via an address of another family"},

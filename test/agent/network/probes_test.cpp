@@ -11,7 +11,7 @@
 
 using namespace kindlb;
 using namespace kindlb::agent;
-using proxy::ProbeResult;
+using protocol::ProbeResult;
 using std::chrono::milliseconds;
 
 namespace {
@@ -35,8 +35,8 @@ struct Port {
   core::Target target() const { return {kLoopback, number}; }
 };
 
-std::vector<proxy::ProbeOutcome> outcomes_of(const std::vector<core::Probe>& probes,
-                                             milliseconds timeout) {
+std::vector<protocol::ProbeOutcome> outcomes_of(const std::vector<core::Probe>& probes,
+                                                milliseconds timeout) {
   Loop loop;
   Probing probing(loop, probes, timeout, [] {});
   CHECK(run_until(loop, [&] { return probing.is_finished(); }));
@@ -51,7 +51,7 @@ TEST_CASE("the first target that accepts is enough") {
   open.listen();
   const auto seen = outcomes_of({{"p", {closed.target(), open.target()}}}, std::chrono::seconds(5));
   REQUIRE(seen.size() == 1);
-  CHECK(seen[0] == proxy::ProbeOutcome{"p", ProbeResult::Reached, ""});
+  CHECK(seen[0] == protocol::ProbeOutcome{"p", ProbeResult::Reached, ""});
 }
 
 TEST_CASE("a closed port is refused once the time is over") {
@@ -77,7 +77,7 @@ TEST_CASE("where no route leads, waiting is useless") {
   const auto seen = outcomes_of({{"p", {nowhere}}, {"none", {}}}, std::chrono::minutes(5));
   CHECK(seen[0].result == ProbeResult::Unreachable);
   CHECK_FALSE(seen[0].detail.empty());
-  CHECK(seen[1] == proxy::ProbeOutcome{"none", ProbeResult::Unreachable, "no target"});
+  CHECK(seen[1] == protocol::ProbeOutcome{"none", ProbeResult::Unreachable, "no target"});
 }
 
 TEST_CASE("giving up leaves nothing on the loop") {

@@ -10,7 +10,7 @@ namespace kindlb::testing {
 using controller::HostedProxy;
 using core::Error;
 using core::ErrorKind;
-using proxy::EnvoyState;
+using protocol::EnvoyState;
 
 // ---- scripting ---------------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ void FakeProxyHost::fail_next(const std::string& operation, Error error, int tim
   for (int i = 0; i < times; ++i) faults_[operation].push_back(error);
 }
 
-void FakeProxyHost::reject_next(proxy::RejectStage stage, const std::string& text, int times) {
+void FakeProxyHost::reject_next(protocol::RejectStage stage, const std::string& text, int times) {
   const std::lock_guard lock(mutex_);
   for (int i = 0; i < times; ++i) refusals_.push_back({stage, text});
 }
@@ -112,11 +112,11 @@ void FakeProxyHost::envoy_goes_down(const std::string& id, const std::string& wh
     box.envoy = EnvoyState::Down;
     for (auto& [unit, state] : box.units) state.acknowledged = false;
   }
-  say(id, proxy::Status{.envoy = EnvoyState::Down, .restarts = 0, .text = why});
+  say(id, protocol::Status{.envoy = EnvoyState::Down, .restarts = 0, .text = why});
 }
 
 void FakeProxyHost::envoy_comes_up(const std::string& id) {
-  proxy::Status status{.envoy = EnvoyState::Live, .restarts = 1};
+  protocol::Status status{.envoy = EnvoyState::Live, .restarts = 1};
   {
     const std::lock_guard lock(mutex_);
     auto& box = boxes_.at(id);
@@ -148,7 +148,7 @@ void FakeProxyHost::vanish(const std::string& id) {
   tell("destroy", id);
 }
 
-void FakeProxyHost::give_unit(const std::string& id, const proxy::UnitState& unit) {
+void FakeProxyHost::give_unit(const std::string& id, const protocol::UnitState& unit) {
   const std::lock_guard lock(mutex_);
   boxes_.at(id).units.insert_or_assign(unit.unit, unit);
 }
@@ -167,16 +167,16 @@ std::vector<std::string> FakeProxyHost::ids() const {
   return out;
 }
 
-std::vector<proxy::UnitState> FakeProxyHost::units(const Box& box) const {
-  std::vector<proxy::UnitState> out;
+std::vector<protocol::UnitState> FakeProxyHost::units(const Box& box) const {
+  std::vector<protocol::UnitState> out;
   for (const auto& [unit, state] : box.units) out.push_back(state);
   return out;
 }
 
-std::vector<proxy::UnitState> FakeProxyHost::units_of(const std::string& id) const {
+std::vector<protocol::UnitState> FakeProxyHost::units_of(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   const auto found = boxes_.find(id);
-  return found == boxes_.end() ? std::vector<proxy::UnitState>{} : units(found->second);
+  return found == boxes_.end() ? std::vector<protocol::UnitState>{} : units(found->second);
 }
 
 std::string FakeProxyHost::holder_of(const std::string& unit) const {
@@ -310,7 +310,7 @@ core::Result<void> FakeProxyHost::remove(const std::string& id) {
 }
 
 core::Result<void> FakeProxyHost::connect(const std::string& id) {
-  proxy::Hello hello{.agent = "fake"};
+  protocol::Hello hello{.agent = "fake"};
   {
     const std::lock_guard lock(mutex_);
     if (auto error = enter("connect", id)) return *error;
@@ -333,21 +333,21 @@ void FakeProxyHost::disconnect(const std::string& id) {
   if (const auto found = boxes_.find(id); found != boxes_.end()) found->second.connected = false;
 }
 
-bool FakeProxyHost::send(const std::string& id, const proxy::Message& message) {
-  std::optional<proxy::Message> reply;
+bool FakeProxyHost::send(const std::string& id, const protocol::Message& message) {
+  std::optional<protocol::Message> reply;
   {
     const std::lock_guard lock(mutex_);
     const auto found = boxes_.find(id);
     if (found == boxes_.end() || !found->second.connected || found->second.clogged) return false;
-    if (const auto* prepare = std::get_if<proxy::Prepare>(&message)) {
+    if (const auto* prepare = std::get_if<protocol::Prepare>(&message)) {
       if (!journal_.enter("prepare " + id)) return false;
-      reply = proxy::Applied{.id = prepare->id};
+      reply = protocol::Applied{.id = prepare->id};
     }
-    if (const auto* apply = std::get_if<proxy::Apply>(&message)) {
+    if (const auto* apply = std::get_if<protocol::Apply>(&message)) {
       if (!journal_.enter("send " + id + " " + apply->unit.owner)) return false;
       if (!muted_) reply = answer(found->second, *apply);
     }
-    if (const auto* release = std::get_if<proxy::Release>(&message)) {
+    if (const auto* release = std::get_if<protocol::Release>(&message)) {
       if (!journal_.enter("release " + id + " " + release->unit)) return false;
       if (!muted_) reply = answer(found->second, *release);
     }
@@ -358,13 +358,13 @@ bool FakeProxyHost::send(const std::string& id, const proxy::Message& message) {
 
 // ---- the agents --------------------------------------------------------------------------------
 
-proxy::Message FakeProxyHost::answer(Box& box, const proxy::Apply& apply) {
-  const auto rejected = [&](proxy::RejectStage stage, const std::string& text) {
-    return proxy::Rejected{apply.id, apply.unit.unit, apply.unit.revision, stage, text};
+protocol::Message FakeProxyHost::answer(Box& box, const protocol::Apply& apply) {
+  const auto rejected = [&](protocol::RejectStage stage, const std::string& text) {
+    return protocol::Rejected{apply.id, apply.unit.unit, apply.unit.revision, stage, text};
   };
   for (const auto& address : apply.unit.addresses)
     if (strangers_.contains(address.address))
-      return rejected(proxy::RejectStage::Address, address.address.text() + " is in use");
+      return rejected(protocol::RejectStage::Address, address.address.text() + " is in use");
   if (!refusals_.empty()) {
     const auto refusal = std::move(refusals_.front());
     refusals_.pop_front();
@@ -372,29 +372,29 @@ proxy::Message FakeProxyHost::answer(Box& box, const proxy::Apply& apply) {
   }
   box.routes.insert_or_assign(apply.unit.unit, apply.unit.routes);
   box.units.insert_or_assign(
-      apply.unit.unit, proxy::UnitState{apply.unit.unit, apply.unit.owner, apply.unit.revision,
-                                        true, apply.unit.addresses, apply.unit.clusters.size()});
-  return proxy::Applied{apply.id, apply.unit.unit, apply.unit.revision, try_out(apply)};
+      apply.unit.unit, protocol::UnitState{apply.unit.unit, apply.unit.owner, apply.unit.revision,
+                                           true, apply.unit.addresses, apply.unit.clusters.size()});
+  return protocol::Applied{apply.id, apply.unit.unit, apply.unit.revision, try_out(apply)};
 }
 
-proxy::Message FakeProxyHost::answer(Box& box, const proxy::Release& release) {
+protocol::Message FakeProxyHost::answer(Box& box, const protocol::Release& release) {
   box.units.erase(release.unit);
   box.routes.erase(release.unit);
-  return proxy::Applied{.id = release.id, .unit = release.unit};
+  return protocol::Applied{.id = release.id, .unit = release.unit};
 }
 
 /// A path with routes leads to pods; one without, to node ports.
-std::vector<proxy::ProbeOutcome> FakeProxyHost::try_out(const proxy::Apply& apply) const {
-  std::vector<proxy::ProbeOutcome> out;
+std::vector<protocol::ProbeOutcome> FakeProxyHost::try_out(const protocol::Apply& apply) const {
+  std::vector<protocol::ProbeOutcome> out;
   const bool blocked = direct_blocked_ && !apply.unit.routes.empty();
   for (const auto& probe : apply.probes)
     out.push_back({probe.label,
-                   blocked ? proxy::ProbeResult::Unreachable : proxy::ProbeResult::Reached,
+                   blocked ? protocol::ProbeResult::Unreachable : protocol::ProbeResult::Reached,
                    blocked ? "No route to host" : ""});
   return out;
 }
 
-void FakeProxyHost::say(const std::string& id, proxy::Message message) {
+void FakeProxyHost::say(const std::string& id, protocol::Message message) {
   const std::lock_guard lock(listener_mutex_);
   if (listener_ != nullptr) listener_->agent_said(id, std::move(message));
 }

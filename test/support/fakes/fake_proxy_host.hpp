@@ -28,7 +28,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   /// The next `times` calls of "create", "start", "remove", "connect", "list" or "rename" fail.
   void fail_next(const std::string& operation, core::Error error, int times = 1);
   /// The next Applies are refused with this.
-  void reject_next(proxy::RejectStage stage, const std::string& text, int times = 1);
+  void reject_next(protocol::RejectStage stage, const std::string& text, int times = 1);
   void add_stranger(const core::IpAddress& address);
   void block_direct_path(bool blocked);
   /// Agents take Applies in and say nothing.
@@ -53,13 +53,13 @@ class FakeProxyHost final : public controller::ProxyHost {
   void envoy_comes_up(const std::string& id);
   void die(const std::string& id);
   void vanish(const std::string& id);
-  void give_unit(const std::string& id, const proxy::UnitState& unit);
+  void give_unit(const std::string& id, const protocol::UnitState& unit);
   void forget_unit(const std::string& id, const std::string& unit);
 
   // Looking.
   std::vector<std::string> ids() const;
   std::size_t size() const { return ids().size(); }
-  std::vector<proxy::UnitState> units_of(const std::string& id) const;
+  std::vector<protocol::UnitState> units_of(const std::string& id) const;
   /// The proxy that has the unit; empty: nobody.
   std::string holder_of(const std::string& unit) const;
   /// As the last Apply for the unit had them.
@@ -78,32 +78,32 @@ class FakeProxyHost final : public controller::ProxyHost {
                                    unsigned number) override;
   core::Result<void> remove(const std::string& id) override;
   core::Result<void> connect(const std::string& id) override;
-  bool send(const std::string& id, const proxy::Message& message) override;
+  bool send(const std::string& id, const protocol::Message& message) override;
   void disconnect(const std::string& id) override;
 
  private:
   struct Box {
     controller::HostedProxy seen;
-    proxy::EnvoyState envoy = proxy::EnvoyState::Live;
-    std::map<std::string, proxy::UnitState> units;
+    protocol::EnvoyState envoy = protocol::EnvoyState::Live;
+    std::map<std::string, protocol::UnitState> units;
     std::map<std::string, std::vector<core::Route>> routes;  ///< by unit
     bool connected = false;
     bool clogged = false;
     bool state_hidden = false;
-    std::size_t watches = proxy::kUsualWatches;
+    std::size_t watches = protocol::kUsualWatches;
   };
   struct Refusal {
-    proxy::RejectStage stage;
+    protocol::RejectStage stage;
     std::string text;
   };
 
   std::optional<core::Error> enter(const std::string& operation, const std::string& subject);
   std::string insert(const std::string& network);
-  std::vector<proxy::UnitState> units(const Box& box) const;
-  proxy::Message answer(Box& box, const proxy::Apply& apply);
-  proxy::Message answer(Box& box, const proxy::Release& release);
-  std::vector<proxy::ProbeOutcome> try_out(const proxy::Apply& apply) const;
-  void say(const std::string& id, proxy::Message message);
+  std::vector<protocol::UnitState> units(const Box& box) const;
+  protocol::Message answer(Box& box, const protocol::Apply& apply);
+  protocol::Message answer(Box& box, const protocol::Release& release);
+  std::vector<protocol::ProbeOutcome> try_out(const protocol::Apply& apply) const;
+  void say(const std::string& id, protocol::Message message);
   void lose(const std::string& id, const std::string& why);
   void tell(const std::string& action, const std::string& id);
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-namespace kindlb::proxy {
+namespace kindlb::protocol {
 
 inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kMaxLine = std::size_t{16} << 20U;
@@ -198,4 +198,4 @@ inline constexpr const char* kAdminSocket =
 inline constexpr const char* kAgentPath = "/usr/local/bin/kindlb-agent";
 inline constexpr const char* kEnvoyUidEnv = "KINDLB_ENVOY_UID";  ///< the uid Envoy runs as
 
-}  // namespace kindlb::proxy
+}  // namespace kindlb::protocol

@@ -19,7 +19,7 @@ namespace kindlb::proxy {
 class ChannelHub {
  public:
   struct Callbacks {
-    std::function<void(const std::string& proxy, Message message)> on_message;
+    std::function<void(const std::string& proxy, protocol::Message message)> on_message;
     /// The stream ended or broke, with what the process wrote to stderr, if anything. Not called
     /// for a channel that was closed by close() or replaced by open().
     std::function<void(const std::string& proxy, const std::string& reason)> on_closed;
@@ -37,7 +37,7 @@ class ChannelHub {
   void open(const std::string& proxy, docker::ExecStream stream);
   /// Queues; never waits for the agent. False: no channel, or its agent has stopped reading and the
   /// queue is full. A queued message may still be lost: on_closed then follows.
-  bool send(const std::string& proxy, const Message& message);
+  bool send(const std::string& proxy, const protocol::Message& message);
   /// A message that is being delivered right now may still arrive.
   void close(const std::string& proxy);
   bool is_open(const std::string& proxy) const;

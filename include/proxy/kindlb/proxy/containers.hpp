@@ -94,7 +94,7 @@ core::Result<void> start_proxy(docker::Engine& engine, const Proxy& proxy);
 /// Container, then volume. One that is gone already counts as removed.
 core::Result<void> remove_proxy(docker::Engine& engine, const Proxy& proxy);
 /// What the agent wrote last; running or not.
-core::Result<AgentState> read_state(docker::Engine& engine, const std::string& id);
+core::Result<protocol::AgentState> read_state(docker::Engine& engine, const std::string& id);
 /// A stream to the agent's socket, for ChannelHub::open.
 core::Result<docker::ExecStream> connect_agent(docker::Engine& engine, const std::string& id);
 
