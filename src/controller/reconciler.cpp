@@ -215,7 +215,7 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
   if (plan.remove_proxy) parts_.fleet.remove(record.uid);
   if (plan.again) plan_again(service.key, record, *plan.again);
   look_after_failures(service, record, plan, proxy);
-  look_for_the_direct_way(service, record, plan, proxy);
+  retry_direct_path(service, record, plan, proxy);
   if (plan.teardown != core::Teardown::None) {
     // A write under way would put back what is being taken away; its end plans again.
     if (!record.writing) release(cluster, service, plan.teardown);

@@ -66,7 +66,7 @@ class Reconciler {
   bool drained() const;
 
  private:
-  enum class Scout { Idle, Waiting, Due };
+  enum class DirectPathRetry { Idle, Waiting, Due };
 
   struct Record {
     std::string uid;
@@ -83,8 +83,8 @@ class Reconciler {
     std::optional<std::chrono::steady_clock::time_point> again_at;  ///< the next plan without event
     bool direct_blocked = false;
     bool direct_proven = false;
-    Scout scout = Scout::Idle;
-    unsigned scouted = 0;  ///< tries of the direct way in a row
+    DirectPathRetry direct_path_retry = DirectPathRetry::Idle;
+    unsigned direct_path_retries = 0;  ///< tries of the direct way in a row
   };
 
   struct Cluster {
@@ -113,8 +113,8 @@ class Reconciler {
   void look_after_failures(const core::Service& service, Record& record, const core::Plan& plan,
                            const core::ProxyView& proxy);
   bool give_up_addresses(const core::Service& service, Record& record);
-  void look_for_the_direct_way(const core::Service& service, Record& record, const core::Plan& plan,
-                               const core::ProxyView& proxy);
+  void retry_direct_path(const core::Service& service, Record& record, const core::Plan& plan,
+                         const core::ProxyView& proxy);
   void plan_again(const core::ServiceKey& key, Record& record, std::chrono::milliseconds delay);
   void retry_later(const core::Service& service, Record& record);
   void write(Cluster& cluster, const core::Service& service, core::Plan plan);

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kStrangerMemory{60};
-constexpr core::Backoff kScouting{std::chrono::seconds(10), std::chrono::minutes(5)};
+constexpr core::Backoff kDirectPathRetryBackoff{std::chrono::seconds(10), std::chrono::minutes(5)};
 
 }  // namespace
 
@@ -113,28 +113,32 @@ void Reconciler::retry_now() {
 
 /// Through node ports, though pods might be reached directly by now: once in a while the proxy
 /// tries it, and connections move only after somebody answered.
-void Reconciler::look_for_the_direct_way(const core::Service& service, Record& record,
-                                         const core::Plan& plan, const core::ProxyView& proxy) {
+void Reconciler::retry_direct_path(const core::Service& service, Record& record,
+                                   const core::Plan& plan, const core::ProxyView& proxy) {
   if (!plan.on_fallback) {
-    record.scout = Scout::Idle;
-    record.scouted = 0;
+    record.direct_path_retry = DirectPathRetry::Idle;
+    record.direct_path_retries = 0;
     return;
   }
-  if (record.scout == Scout::Idle) {
-    record.scout = Scout::Waiting;
-    const auto delay = core::delay_before(record.scouted++, kScouting, jitter());
+  if (record.direct_path_retry == DirectPathRetry::Idle) {
+    record.direct_path_retry = DirectPathRetry::Waiting;
+    const auto delay =
+        core::delay_before(record.direct_path_retries++, kDirectPathRetryBackoff, jitter());
     parts_.loop.after(delay, [this, key = service.key, uid = record.uid] {
       auto* again = find_record(key);
-      if (again == nullptr || again->uid != uid || again->scout != Scout::Waiting) return;
-      again->scout = Scout::Due;
+      if (again == nullptr || again->uid != uid ||
+          again->direct_path_retry != DirectPathRetry::Waiting)
+        return;
+      again->direct_path_retry = DirectPathRetry::Due;
       parts_.fleet.forget_failure(uid);
       dirty(key);
     });
     return;
   }
-  if (record.scout != Scout::Due || !plan.direct_retried || proxy.reach == core::Reach::Unknown)
+  if (record.direct_path_retry != DirectPathRetry::Due || !plan.direct_retried ||
+      proxy.reach == core::Reach::Unknown)
     return;
-  record.scout = Scout::Idle;
+  record.direct_path_retry = DirectPathRetry::Idle;
   if (proxy.reach != core::Reach::Unreachable) {
     log::info("{}: pods can be reached directly; leaving the node ports", service.key.text());
     record.direct_blocked = false;

@@ -20,7 +20,7 @@ core::ServiceSnapshot Reconciler::gather(const Cluster& cluster, const core::Ser
     world.trouble = core::Trouble{"The docker network cannot be used: " + error};
   world.direct_blocked = record.direct_blocked;
   world.direct_proven = record.direct_proven;
-  world.retry_direct = record.scout == Scout::Due;
+  world.retry_direct = record.direct_path_retry == DirectPathRetry::Due;
   world.age = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - record.since);
   world.may_allocate = allocation_open_;
