@@ -21,7 +21,7 @@ controller::ProviderSettings provider_settings(const Options& options) {
           .envoy_image = options.envoy_image,
           .agent_binary = options.agent_binary,
           .delete_on_exit = options.on_exit == OnExit::Delete,
-          .settled = release_startup_pages};
+          .on_started_up = release_startup_pages};
 }
 
 sandbox::Session::Options session_options(const Options& options) {

@@ -17,7 +17,7 @@ constexpr core::Backoff kClusterBackoff{std::chrono::milliseconds(500),
 /// How long those who already have an address may take to show up before new ones are given out.
 constexpr std::chrono::seconds kAdoptionGrace{3};
 constexpr std::chrono::seconds kDrainLimit{20};
-constexpr std::chrono::seconds kSettled{10};
+constexpr std::chrono::seconds kStartupTime{10};
 
 core::Timestamp wall_clock() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -65,7 +65,7 @@ void Controller::run(std::stop_token stop) {
   }
   engine_watch_ = std::jthread([this](std::stop_token inner) { watch_engine(std::move(inner)); });
   loop_.after(kAdoptionGrace, [this] { reconciler_.open_allocation(); });
-  if (options_.settled) loop_.after(kSettled, options_.settled);
+  if (options_.on_started_up) loop_.after(kStartupTime, options_.on_started_up);
   loop_.run(stop);
   if (options_.delete_on_exit) drain_until(std::chrono::steady_clock::now() + kDrainLimit);
   engine_watch_.request_stop();
@@ -99,7 +99,7 @@ void Controller::watch_engine(std::stop_token stop) {
     const auto result = engine_.events(
         [&] {
           failures = 0;
-          loop_.post([this] { engine_reachable(); });
+          loop_.post([this] { on_engine_connected(); });
         },
         [this](const docker::Event& event) {
           loop_.post([this, event] { on_engine_event(event); });
@@ -118,7 +118,7 @@ void Controller::watch_engine(std::stop_token stop) {
 }
 
 /// At the start and after every reconnection: what happened in between is seen by looking.
-void Controller::engine_reachable() {
+void Controller::on_engine_connected() {
   networks_.refresh_all();
   fleet_.discover();
   refresh_clusters();
@@ -146,9 +146,9 @@ void Controller::on_container_event(const docker::Event& event) {
 }
 
 void Controller::refresh_networks_soon() {
-  if (std::exchange(networks_planned_, true)) return;
+  if (std::exchange(networks_scheduled_, true)) return;
   loop_.after(std::chrono::milliseconds(300), [this] {
-    networks_planned_ = false;
+    networks_scheduled_ = false;
     networks_.refresh_all();
   });
 }
@@ -156,9 +156,9 @@ void Controller::refresh_networks_soon() {
 // ---- clusters ----------------------------------------------------------------------------------
 
 void Controller::refresh_clusters_soon(std::chrono::milliseconds delay) {
-  if (std::exchange(list_planned_, true)) return;
+  if (std::exchange(list_scheduled_, true)) return;
   loop_.after(delay, [this] {
-    list_planned_ = false;
+    list_scheduled_ = false;
     refresh_clusters();
   });
 }
@@ -190,16 +190,16 @@ void Controller::nodes_listed(const std::vector<docker::Container>& nodes) {
   for (const auto& [name, known] : clusters_)
     if (!present.contains(name)) gone.push_back(name);
   for (const auto& name : gone) drop_cluster(name);
-  for (const auto& [name, cluster] : present) settle_cluster(cluster);
+  for (const auto& [name, cluster] : present) sync_cluster(cluster);
   fleet_.keep_warm_on(reconciler_.networks());
-  networks_.keep(reconciler_.networks());
-  remove_strays(present);
-  if (present.empty() && !std::exchange(told_waiting_, true))
+  networks_.retain(reconciler_.networks());
+  remove_orphaned_proxies(present);
+  if (present.empty() && !std::exchange(logged_no_cluster_, true))
     log::info("no kind cluster yet; waiting for one (kind create cluster)");
-  if (!present.empty()) told_waiting_ = false;
+  if (!present.empty()) logged_no_cluster_ = false;
 }
 
-void Controller::settle_cluster(const KindCluster& cluster) {
+void Controller::sync_cluster(const KindCluster& cluster) {
   const bool fresh = !clusters_.contains(cluster.name);
   auto& known = clusters_[cluster.name];
   if (fresh) {
@@ -210,7 +210,7 @@ void Controller::settle_cluster(const KindCluster& cluster) {
   reconciler_.set_nodes_running(cluster.name, cluster.all_running);
   if (cluster.control_planes.empty() || known.connecting) return;
   if (known.signature == cluster.signature() && known.feed) return;
-  retire(std::exchange(known.feed, nullptr));
+  destroy_in_background(std::exchange(known.feed, nullptr));
   known.signature = cluster.signature();
   connect(cluster);
 }
@@ -247,27 +247,27 @@ void Controller::connected(const KindCluster& cluster, core::Result<ClusterConne
 void Controller::drop_cluster(const std::string& name) {
   log::info("cluster {} is gone", name);
   auto known = clusters_.extract(name);
-  retire(std::move(known.mapped().feed));
+  destroy_in_background(std::move(known.mapped().feed));
   reconciler_.remove_cluster(name);
 }
 
 /// Ending watches joins threads: not here.
-void Controller::retire(std::shared_ptr<ClusterFeed> feed) {
+void Controller::destroy_in_background(std::shared_ptr<ClusterFeed> feed) {
   if (feed) engine_work_.submit([feed = std::move(feed)]() mutable { feed.reset(); });
 }
 
 /// Proxies of clusters that no longer exist. A name with '@' was given on the command line of some
 /// kindlb, so that its cluster is not one we could see here.
-void Controller::remove_strays(const std::map<std::string, KindCluster>& present) {
+void Controller::remove_orphaned_proxies(const std::map<std::string, KindCluster>& present) {
   if (!fleet_.discovered()) {
     refresh_clusters_soon(std::chrono::milliseconds(200));
     return;
   }
-  for (const auto& holding : fleet_.holdings()) {
-    const auto cluster = holding.owner.substr(0, holding.owner.find('/'));
+  for (const auto& held : fleet_.held_units()) {
+    const auto cluster = held.owner.substr(0, held.owner.find('/'));
     if (present.contains(cluster) || cluster.find('@') != std::string::npos) continue;
-    log::info("{}: the cluster is gone; removing its proxy", holding.owner);
-    fleet_.remove(holding.unit);
+    log::info("{}: the cluster is gone; removing its proxy", held.owner);
+    fleet_.remove(held.unit);
   }
 }
 

@@ -29,7 +29,7 @@ struct Options {
   FleetOptions fleet;
   std::optional<GivenCluster> only;  ///< absent: every kind cluster of the engine
   bool delete_on_exit = false;
-  std::function<void()> settled;  ///< called once, when the work of starting up is over
+  std::function<void()> on_started_up;  ///< called once, when the work of starting up is over
 };
 
 class Controller {
@@ -41,7 +41,7 @@ class Controller {
   void run(std::stop_token stop);
 
  private:
-  struct Known {
+  struct ClusterState {
     std::string signature;
     std::shared_ptr<ClusterFeed> feed;
     bool connecting = false;
@@ -49,18 +49,18 @@ class Controller {
   };
 
   void watch_engine(std::stop_token stop);
-  void engine_reachable();
+  void on_engine_connected();
   void on_engine_event(const docker::Event& event);
   void on_container_event(const docker::Event& event);
   void refresh_clusters();
   void refresh_clusters_soon(std::chrono::milliseconds delay);
   void nodes_listed(const std::vector<docker::Container>& nodes);
-  void settle_cluster(const KindCluster& cluster);
+  void sync_cluster(const KindCluster& cluster);
   void connect(const KindCluster& cluster);
   void connected(const KindCluster& cluster, core::Result<ClusterConnection> result);
   void drop_cluster(const std::string& name);
-  void retire(std::shared_ptr<ClusterFeed> feed);
-  void remove_strays(const std::map<std::string, KindCluster>& present);
+  void destroy_in_background(std::shared_ptr<ClusterFeed> feed);
+  void remove_orphaned_proxies(const std::map<std::string, KindCluster>& present);
   void refresh_networks_soon();
   void drain_until(std::chrono::steady_clock::time_point deadline);
 
@@ -73,13 +73,13 @@ class Controller {
   Fleet fleet_;
   Networks networks_;
   Reconciler reconciler_;
-  std::map<std::string, Known> clusters_;
+  std::map<std::string, ClusterState> clusters_;
   NodeWatch node_watch_;
   bool listing_ = false;
   bool list_again_ = false;
-  bool list_planned_ = false;
-  bool networks_planned_ = false;
-  bool told_waiting_ = false;
+  bool list_scheduled_ = false;
+  bool networks_scheduled_ = false;
+  bool logged_no_cluster_ = false;
   std::jthread engine_watch_;
 };
 

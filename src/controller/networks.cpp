@@ -20,7 +20,7 @@ NetworkFacts facts_of(const docker::Network& network) {
 
 void Networks::refresh(const std::string& name) {
   auto& entry = entries_[name];
-  if (std::exchange(entry.looking, true)) {
+  if (std::exchange(entry.looking_up, true)) {
     entry.again = true;
     return;
   }
@@ -34,7 +34,7 @@ void Networks::looked_up(const std::string& name, const core::Result<docker::Net
   const auto found = entries_.find(name);
   if (found == entries_.end()) return;
   auto& entry = found->second;
-  entry.looking = false;
+  entry.looking_up = false;
   const auto before = entry;
   entry.known = result.ok() || (entry.known && result.error().kind != core::ErrorKind::NotFound);
   entry.error = entry.known ? "" : result.error().text();
@@ -47,11 +47,11 @@ void Networks::looked_up(const std::string& name, const core::Result<docker::Net
 
 /// One at a time, however many look-ups fail.
 void Networks::retry(const std::string& name) {
-  if (std::exchange(entries_.at(name).retry_planned, true)) return;
+  if (std::exchange(entries_.at(name).retry_scheduled, true)) return;
   loop_.after(std::chrono::seconds(2), [this, name] {
     const auto found = entries_.find(name);
     if (found == entries_.end()) return;
-    found->second.retry_planned = false;
+    found->second.retry_scheduled = false;
     refresh(name);
   });
 }
@@ -60,7 +60,7 @@ void Networks::refresh_all() {
   for (const auto& [name, entry] : entries_) refresh(name);
 }
 
-void Networks::keep(const std::set<std::string>& names) {
+void Networks::retain(const std::set<std::string>& names) {
   std::erase_if(entries_, [&](const auto& item) { return !names.contains(item.first); });
 }
 

@@ -34,7 +34,7 @@ class Networks {
   void refresh(const std::string& name);
   void refresh_all();
   /// Forgets all others.
-  void keep(const std::set<std::string>& names);
+  void retain(const std::set<std::string>& names);
   /// Null until looked up, or when it does not exist; then error() may say why. While the engine
   /// does not answer, what it said before holds.
   const NetworkFacts* find(const std::string& name) const;
@@ -43,9 +43,9 @@ class Networks {
  private:
   struct Entry {
     bool known = false;
-    bool looking = false;
+    bool looking_up = false;
     bool again = false;
-    bool retry_planned = false;
+    bool retry_scheduled = false;
     NetworkFacts facts;
     std::string error;
   };

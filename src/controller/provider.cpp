@@ -30,17 +30,17 @@ core::Result<std::string> proxy_image(docker::Engine& engine, const ProviderSett
 void provide(docker::Engine& engine, const std::string& image, const ProviderSettings& settings,
              std::optional<GivenCluster> only, const std::stop_token& stop) {
   if (settings.profile != "full") log::info("doing no more than profile {}", settings.profile);
-  Options wanted;
-  wanted.policy = settings.policy;
-  wanted.fleet.warm_proxies = settings.warm_proxies;
-  wanted.fleet.services_per_proxy = settings.services_per_proxy;
-  wanted.delete_on_exit = settings.delete_on_exit;
-  wanted.settled = settings.settled;
-  wanted.only = std::move(only);
+  Options options;
+  options.policy = settings.policy;
+  options.fleet.warm_proxies = settings.warm_proxies;
+  options.fleet.services_per_proxy = settings.services_per_proxy;
+  options.delete_on_exit = settings.delete_on_exit;
+  options.on_started_up = settings.on_started_up;
+  options.only = std::move(only);
   // The warm pool of a provider that serves every kind cluster has no name.
-  const auto pool = wanted.only ? wanted.only->name : std::string();
+  const auto pool = options.only ? options.only->name : std::string();
   DockerProxyHost host(engine, image, pool);
-  Controller controller(engine, host, std::move(wanted));
+  Controller controller(engine, host, std::move(options));
   log::info("kindlb {} is running; Ctrl-C stops it", base::version());
   controller.run(stop);
 }

@@ -27,7 +27,7 @@ void Reconciler::remove_cluster(const std::string& name) {
   if (found == clusters_.end()) return;
   for (const auto& [key, record] : found->second.records) {
     parts_.fleet.remove(record.uid);
-    by_unit_.erase(record.uid);
+    key_by_unit_.erase(record.uid);
   }
   clusters_.erase(found);
 }
@@ -40,26 +40,26 @@ std::set<std::string> Reconciler::networks() const {
 
 void Reconciler::set_halted_nodes(const std::set<std::string>& names) {
   for (auto& [name, cluster] : clusters_)
-    for (const auto& key : cluster.store.set_halted(names)) dirty(key);
+    for (const auto& key : cluster.store.set_halted(names)) mark_dirty(key);
 }
 
 void Reconciler::set_nodes_running(const std::string& name, bool running) {
   const auto found = clusters_.find(name);
   if (found == clusters_.end() || found->second.nodes_running == running) return;
   found->second.nodes_running = running;
-  for (const auto& [key, record] : found->second.records) dirty(key);
+  for (const auto& [key, record] : found->second.records) mark_dirty(key);
 }
 
 void Reconciler::update(const std::string& name, const std::function<Store::Keys(Store&)>& edit) {
   const auto found = clusters_.find(name);
   if (found == clusters_.end()) return;
   auto& cluster = found->second;
-  for (const auto& key : edit(cluster.store)) dirty(key);
+  for (const auto& key : edit(cluster.store)) mark_dirty(key);
   if (!cluster.was_synced && cluster.store.synced()) {
     cluster.was_synced = true;
     log::info("cluster {}: {} Services, {} nodes", name, cluster.store.services().size(),
               cluster.store.nodes().size());
-    for (const auto& [key, service] : cluster.store.services()) dirty(key);
+    for (const auto& [key, service] : cluster.store.services()) mark_dirty(key);
     const bool all = std::all_of(clusters_.begin(), clusters_.end(),
                                  [](const auto& item) { return item.second.was_synced; });
     if (all) open_allocation();
@@ -74,46 +74,46 @@ void Reconciler::open_allocation() {
 
 void Reconciler::plan_all() {
   for (const auto& [name, cluster] : clusters_)
-    for (const auto& [key, service] : cluster.store.services()) dirty(key);
+    for (const auto& [key, service] : cluster.store.services()) mark_dirty(key);
   sweep_orphans();
 }
 
 void Reconciler::network_changed(const std::string& network) {
   for (const auto& [name, cluster] : clusters_)
     if (cluster.network == network)
-      for (const auto& [key, record] : cluster.records) dirty(key);
+      for (const auto& [key, record] : cluster.records) mark_dirty(key);
 }
 
 /// Proxies whose Service is no longer there, or is another one of the same name.
 void Reconciler::sweep_orphans() {
   if (!parts_.fleet.discovered()) return;
-  for (const auto& holding : parts_.fleet.holdings()) {
-    const auto slash = holding.owner.find('/');
-    const auto found = clusters_.find(holding.owner.substr(0, slash));
+  for (const auto& held : parts_.fleet.held_units()) {
+    const auto slash = held.owner.find('/');
+    const auto found = clusters_.find(held.owner.substr(0, slash));
     if (found == clusters_.end() || !found->second.store.synced()) continue;
     const auto& services = found->second.store.services();
     const bool wanted = std::any_of(services.begin(), services.end(), [&](const auto& item) {
-      return item.second.uid == holding.unit &&
+      return item.second.uid == held.unit &&
              core::claim_of(item.second, parts_.policy) != core::Claim::NotOurs;
     });
     if (wanted) continue;
-    log::info("{}: the Service is gone; removing its proxy", holding.owner);
-    parts_.fleet.remove(holding.unit);
+    log::info("{}: the Service is gone; removing its proxy", held.owner);
+    parts_.fleet.remove(held.unit);
   }
 }
 
 // ---- the queue ---------------------------------------------------------------------------------
 
-void Reconciler::dirty(const core::ServiceKey& key) {
+void Reconciler::mark_dirty(const core::ServiceKey& key) {
   pending_.insert(key);
-  if (std::exchange(run_planned_, true)) return;
-  parts_.loop.post([this] { run(); });
+  if (std::exchange(run_scheduled_, true)) return;
+  parts_.loop.post([this] { reconcile_pending(); });
 }
 
-void Reconciler::run() {
-  run_planned_ = false;
+void Reconciler::reconcile_pending() {
+  run_scheduled_ = false;
   for (const auto& key : std::exchange(pending_, {})) reconcile(key);
-  if (allocation_open_ && parts_.fleet.discovered() && !std::exchange(told_settled_, true)) {
+  if (allocation_open_ && parts_.fleet.discovered() && !std::exchange(logged_ready_, true)) {
     std::size_t ours = 0;
     for (const auto& [name, cluster] : clusters_) ours += cluster.records.size();
     log::info("in charge of {} Services", ours);
@@ -121,7 +121,8 @@ void Reconciler::run() {
 }
 
 void Reconciler::unit_changed(const std::string& unit) {
-  if (const auto found = by_unit_.find(unit); found != by_unit_.end()) dirty(found->second);
+  if (const auto found = key_by_unit_.find(unit); found != key_by_unit_.end())
+    mark_dirty(found->second);
 }
 
 Reconciler::Record* Reconciler::find_record(const core::ServiceKey& key) {
@@ -146,7 +147,7 @@ void Reconciler::reconcile(const core::ServiceKey& key) {
   auto& record = record_of(cluster, *service);
   if (record.releasing || record.released == service->resource_version) return;
   record.released.clear();
-  const auto world = gather(cluster, *service, record);
+  const auto world = gather_world(cluster, *service, record);
   if (world.proxy.present && !world.proxy.live && cluster.nodes_running)
     parts_.fleet.start(record.uid);
   carry_out(cluster, *service, record, plan_for(world));
@@ -161,13 +162,13 @@ core::Plan Reconciler::plan_for(const core::ServiceSnapshot& world) const {
   return plan;
 }
 
-/// Addresses became free: whoever has none yet may be waiting for one.
-void Reconciler::wake_the_addressless(const std::string& network) {
+/// Addresses became free: whoever has none yet may be found for one.
+void Reconciler::replan_without_address(const std::string& network) {
   for (const auto& [name, cluster] : clusters_) {
     if (cluster.network != network) continue;
     for (const auto& [key, record] : cluster.records) {
       const auto* service = cluster.store.service(key);
-      if (service != nullptr && service->status.ingress.empty()) dirty(key);
+      if (service != nullptr && service->status.ingress.empty()) mark_dirty(key);
     }
   }
 }
@@ -175,9 +176,9 @@ void Reconciler::wake_the_addressless(const std::string& network) {
 void Reconciler::forget(Cluster& cluster, const core::ServiceKey& key) {
   const auto found = cluster.records.find(key);
   if (found == cluster.records.end()) return;
-  if (!found->second.reserved.empty()) wake_the_addressless(cluster.network);
+  if (!found->second.reserved.empty()) replan_without_address(cluster.network);
   parts_.fleet.remove(found->second.uid);
-  by_unit_.erase(found->second.uid);
+  key_by_unit_.erase(found->second.uid);
   cluster.records.erase(found);
 }
 
@@ -189,7 +190,7 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
   const auto hash = core::observed_hash(service, parts_.policy);
   if (record.uid.empty()) {
     record.uid = service.uid;
-    by_unit_.insert_or_assign(service.uid, service.key);
+    key_by_unit_.insert_or_assign(service.uid, service.key);
   }
   if (record.hash != hash) {
     record.hash = hash;
@@ -202,19 +203,20 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
 
 void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Record& record,
                            core::Plan plan) {
-  if (plan.unreserve && !record.reserved.empty()) wake_the_addressless(cluster.network);
+  if (plan.unreserve && !record.reserved.empty()) replan_without_address(cluster.network);
   if (!plan.addresses.empty() || plan.unreserve) record.reserved = plan.addresses;
   if (!plan.write && !plan.last_reported.hash.empty()) record.told = plan.last_reported;
   const auto proxy = parts_.fleet.view(record.uid);
-  const ProxyWish wish{record.uid, service.key.text(), cluster.network, core::watches_of(service)};
+  const ProxyRequest request{record.uid, service.key.text(), cluster.network,
+                             core::watches_of(service)};
   const auto revision = plan.revision;
   if (plan.write && !plan.prepare.empty() && !proxy.present)
-    parts_.fleet.prepare(wish, plan.prepare);
-  if (plan.claim) parts_.fleet.claim(wish);
+    parts_.fleet.prepare(request, plan.prepare);
+  if (plan.claim) parts_.fleet.claim(request);
   if (plan.apply) parts_.fleet.apply(record.uid, *plan.apply, revision, plan.probes);
   if (plan.remove_proxy) parts_.fleet.remove(record.uid);
-  if (plan.again) plan_again(service.key, record, *plan.again);
-  look_after_failures(service, record, plan, proxy);
+  if (plan.again) replan_after(service.key, record, *plan.again);
+  handle_failures(service, record, plan, proxy);
   retry_direct_path(service, record, plan, proxy);
   if (plan.teardown != core::Teardown::None) {
     // A write under way would put back what is being taken away; its end plans again.
@@ -229,7 +231,7 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
 void Reconciler::drain() {
   draining_ = true;
   for (const auto& [name, cluster] : clusters_)
-    for (const auto& [key, record] : cluster.records) dirty(key);
+    for (const auto& [key, record] : cluster.records) mark_dirty(key);
 }
 
 bool Reconciler::drained() const {

@@ -54,7 +54,7 @@ class Reconciler {
   void unit_changed(const std::string& unit);
   void claim_failed(const std::string& unit, const core::Error& why);
   void network_changed(const std::string& network);
-  /// Tries again at once what failed, instead of waiting for its turn.
+  /// Tries again at once what failed, instead of found for its turn.
   void retry_now();
   /// Plans everything again: the fleet has been discovered, or clusters are complete.
   void plan_all();
@@ -79,8 +79,9 @@ class Reconciler {
     core::LastReported told;
     std::optional<core::Trouble> trouble;
     unsigned failures = 0;
-    bool retry_planned = false;
-    std::optional<std::chrono::steady_clock::time_point> again_at;  ///< the next plan without event
+    bool retry_scheduled = false;
+    std::optional<std::chrono::steady_clock::time_point>
+        replan_at;  ///< the next plan without event
     bool direct_blocked = false;
     bool direct_proven = false;
     DirectPathRetry direct_path_retry = DirectPathRetry::Idle;
@@ -96,31 +97,31 @@ class Reconciler {
     std::map<core::ServiceKey, Record> records;
   };
 
-  void dirty(const core::ServiceKey& key);
-  void run();
+  void mark_dirty(const core::ServiceKey& key);
+  void reconcile_pending();
   void reconcile(const core::ServiceKey& key);
   void forget(Cluster& cluster, const core::ServiceKey& key);
-  void wake_the_addressless(const std::string& network);
+  void replan_without_address(const std::string& network);
   Record& record_of(Cluster& cluster, const core::Service& service);
-  core::ServiceSnapshot gather(const Cluster& cluster, const core::Service& service,
-                               const Record& record) const;
+  core::ServiceSnapshot gather_world(const Cluster& cluster, const core::Service& service,
+                                  const Record& record) const;
   std::map<core::IpFamily, core::AddressSpace> address_spaces(const Cluster& cluster,
                                                               const core::Service& service) const;
-  void mark_taken(const Cluster& cluster, const core::Service& service,
-                  std::set<core::IpAddress>& taken) const;
+  void add_taken_addresses(const Cluster& cluster, const core::Service& service,
+                           std::set<core::IpAddress>& taken) const;
   core::Plan plan_for(const core::ServiceSnapshot& world) const;
   void carry_out(Cluster& cluster, const core::Service& service, Record& record, core::Plan plan);
-  void look_after_failures(const core::Service& service, Record& record, const core::Plan& plan,
-                           const core::ProxyView& proxy);
-  bool give_up_addresses(const core::Service& service, Record& record);
+  void handle_failures(const core::Service& service, Record& record, const core::Plan& plan,
+                       const core::ProxyView& proxy);
+  bool give_up_conflicting_addresses(const core::Service& service, Record& record);
   void retry_direct_path(const core::Service& service, Record& record, const core::Plan& plan,
                          const core::ProxyView& proxy);
-  void plan_again(const core::ServiceKey& key, Record& record, std::chrono::milliseconds delay);
+  void replan_after(const core::ServiceKey& key, Record& record, std::chrono::milliseconds delay);
   void retry_later(const core::Service& service, Record& record);
   void write(Cluster& cluster, const core::Service& service, core::Plan plan);
   void written(const core::ServiceKey& key, const std::string& uid,
                const core::Result<core::Service>& result);
-  void take_answer(Record& record, const core::Service& answer);
+  void store_answer(Record& record, const core::Service& answer);
   void released(const core::Service& about, const core::Result<void>& result);
   void release(Cluster& cluster, const core::Service& service, core::Teardown teardown);
   Record* find_record(const core::ServiceKey& key);
@@ -128,12 +129,12 @@ class Reconciler {
 
   Parts parts_;
   std::map<std::string, Cluster> clusters_;
-  std::map<std::string, core::ServiceKey> by_unit_;
+  std::map<std::string, core::ServiceKey> key_by_unit_;
   std::set<core::ServiceKey> pending_;
-  std::map<core::IpAddress, std::chrono::steady_clock::time_point> strangers_;
-  bool run_planned_ = false;
+  std::map<core::IpAddress, std::chrono::steady_clock::time_point> conflicting_addresses_;
+  bool run_scheduled_ = false;
   bool allocation_open_ = false;
-  bool told_settled_ = false;
+  bool logged_ready_ = false;
   bool draining_ = false;
 };
 

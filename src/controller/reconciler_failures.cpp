@@ -12,15 +12,15 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kStrangerMemory{60};
+constexpr std::chrono::seconds kConflictMemory{60};
 constexpr core::Backoff kDirectPathRetryBackoff{std::chrono::seconds(10), std::chrono::minutes(5)};
 
 }  // namespace
 
-void Reconciler::look_after_failures(const core::Service& service, Record& record,
-                                     const core::Plan& plan, const core::ProxyView& proxy) {
+void Reconciler::handle_failures(const core::Service& service, Record& record,
+                                 const core::Plan& plan, const core::ProxyView& proxy) {
   if (!proxy.present || plan.apply || proxy.live == false) return;
-  if (proxy.address_refused && give_up_addresses(service, record)) {
+  if (proxy.address_refused && give_up_conflicting_addresses(service, record)) {
     log::warn("{}: {}; taking another address", service.key.text(), proxy.rejection);
     parts_.fleet.forget_failure(record.uid);
     return;
@@ -41,7 +41,7 @@ void Reconciler::look_after_failures(const core::Service& service, Record& recor
 
 /// Somebody answers for an address that was to be taken. Those in the status stay: clients know
 /// them. False: there are no others.
-bool Reconciler::give_up_addresses(const core::Service& service, Record& record) {
+bool Reconciler::give_up_conflicting_addresses(const core::Service& service, Record& record) {
   std::vector<core::IpAddress> kept;
   bool any = false;
   for (const auto& address : record.reserved) {
@@ -50,7 +50,7 @@ bool Reconciler::give_up_addresses(const core::Service& service, Record& record)
       kept.push_back(address);
       continue;
     }
-    strangers_.insert_or_assign(address, steady_clock::now() + kStrangerMemory);
+    conflicting_addresses_.insert_or_assign(address, steady_clock::now() + kConflictMemory);
     any = true;
   }
   record.reserved = std::move(kept);
@@ -58,35 +58,35 @@ bool Reconciler::give_up_addresses(const core::Service& service, Record& record)
 }
 
 /// One timer per Service, the earliest: each pass asks again for what it still waits for.
-void Reconciler::plan_again(const core::ServiceKey& key, Record& record,
-                            std::chrono::milliseconds delay) {
+void Reconciler::replan_after(const core::ServiceKey& key, Record& record,
+                              std::chrono::milliseconds delay) {
   const auto when = steady_clock::now() + delay;
-  if (record.again_at && *record.again_at <= when) return;
-  record.again_at = when;
+  if (record.replan_at && *record.replan_at <= when) return;
+  record.replan_at = when;
   parts_.loop.after(delay, [this, key, when] {
-    auto* waiting = find_record(key);
-    if (waiting == nullptr || waiting->again_at != when) return;
-    waiting->again_at.reset();
-    dirty(key);
+    auto* found = find_record(key);
+    if (found == nullptr || found->replan_at != when) return;
+    found->replan_at.reset();
+    mark_dirty(key);
   });
 }
 
 void Reconciler::retry_later(const core::Service& service, Record& record) {
-  if (std::exchange(record.retry_planned, true)) return;
+  if (std::exchange(record.retry_scheduled, true)) return;
   const auto delay = core::delay_before(record.failures++, core::Backoff{}, jitter());
   parts_.loop.after(delay, [this, key = service.key, uid = record.uid] {
     auto* again = find_record(key);
     if (again == nullptr || again->uid != uid) return;
-    again->retry_planned = false;
+    again->retry_scheduled = false;
     again->trouble.reset();
     parts_.fleet.forget_failure(uid);
-    dirty(key);
+    mark_dirty(key);
   });
 }
 
 void Reconciler::claim_failed(const std::string& unit, const core::Error& why) {
-  const auto found = by_unit_.find(unit);
-  if (found == by_unit_.end()) return;
+  const auto found = key_by_unit_.find(unit);
+  if (found == key_by_unit_.end()) return;
   auto* record = find_record(found->second);
   const auto cluster = clusters_.find(found->second.cluster);
   if (record == nullptr || cluster == clusters_.end()) return;
@@ -96,18 +96,18 @@ void Reconciler::claim_failed(const std::string& unit, const core::Error& why) {
       core::Trouble{"No proxy could be started: " + why.operation + ": " + why.detail};
   log::warn("{}: {}", found->second.text(), record->trouble->message);
   retry_later(*service, *record);
-  dirty(found->second);
+  mark_dirty(found->second);
 }
 
 /// Something changed at the engine that may have been in the way: no need to sit out the delays.
 void Reconciler::retry_now() {
-  strangers_.clear();
+  conflicting_addresses_.clear();
   for (auto& [name, cluster] : clusters_)
     for (auto& [key, record] : cluster.records) {
-      if (!record.trouble && !record.retry_planned) continue;
+      if (!record.trouble && !record.retry_scheduled) continue;
       record.trouble.reset();
       parts_.fleet.forget_failure(record.uid);
-      dirty(key);
+      mark_dirty(key);
     }
 }
 
@@ -131,7 +131,7 @@ void Reconciler::retry_direct_path(const core::Service& service, Record& record,
         return;
       again->direct_path_retry = DirectPathRetry::Due;
       parts_.fleet.forget_failure(uid);
-      dirty(key);
+      mark_dirty(key);
     });
     return;
   }
@@ -145,7 +145,7 @@ void Reconciler::retry_direct_path(const core::Service& service, Record& record,
     record.direct_proven = true;
   }
   parts_.fleet.forget_failure(record.uid);
-  dirty(service.key);
+  mark_dirty(service.key);
 }
 
 }  // namespace kindlb::controller

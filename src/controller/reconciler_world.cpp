@@ -4,8 +4,8 @@
 
 namespace kindlb::controller {
 
-core::ServiceSnapshot Reconciler::gather(const Cluster& cluster, const core::Service& service,
-                                         const Record& record) const {
+core::ServiceSnapshot Reconciler::gather_world(const Cluster& cluster, const core::Service& service,
+                                            const Record& record) const {
   core::ServiceSnapshot world;
   world.service = &service;
   world.slices = cluster.store.slices_of(service.key);
@@ -34,7 +34,7 @@ std::map<core::IpFamily, core::AddressSpace> Reconciler::address_spaces(
   const auto* facts = parts_.networks.find(cluster.network);
   if (facts == nullptr) return out;
   auto taken = facts->in_use;
-  mark_taken(cluster, service, taken);
+  add_taken_addresses(cluster, service, taken);
   for (const auto& [family, subnet] : facts->subnets) {
     auto& space = out[family] = {.subnet = subnet, .taken = taken};
     for (const auto& range : parts_.policy.ip_ranges)
@@ -44,8 +44,8 @@ std::map<core::IpFamily, core::AddressSpace> Reconciler::address_spaces(
 }
 
 /// What other Services have, were promised, or report; and what a stranger answered for lately.
-void Reconciler::mark_taken(const Cluster& cluster, const core::Service& service,
-                            std::set<core::IpAddress>& taken) const {
+void Reconciler::add_taken_addresses(const Cluster& cluster, const core::Service& service,
+                                     std::set<core::IpAddress>& taken) const {
   std::set<core::IpAddress> own;
   for (const auto& [name, other] : clusters_) {
     if (other.network != cluster.network) continue;
@@ -65,7 +65,7 @@ void Reconciler::mark_taken(const Cluster& cluster, const core::Service& service
       taken.insert(address);
   }
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& [address, until] : strangers_)
+  for (const auto& [address, until] : conflicting_addresses_)
     if (until > now) taken.insert(address);
   for (const auto& address : own) taken.erase(address);
 }

@@ -30,15 +30,15 @@ void Reconciler::written(const core::ServiceKey& key, const std::string& uid,
   if (record == nullptr || record->uid != uid) return;
   record->writing = false;
   log::debug("{}: status {}", key.text(), result.ok() ? "written" : "not written");
-  if (result.ok()) return take_answer(*record, *result);
+  if (result.ok()) return store_answer(*record, *result);
   // Gone: the watch tells what became of it, and there is nothing to write to.
   if (result.error().kind == core::ErrorKind::NotFound) return;
   log::warn("{}: cannot write the status: {}", key.text(), result.error().text());
-  plan_again(key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
+  replan_after(key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
 }
 
 /// The watch may know better: that the Service is gone, or is a namesake by now.
-void Reconciler::take_answer(Record& record, const core::Service& answer) {
+void Reconciler::store_answer(Record& record, const core::Service& answer) {
   auto& store = clusters_.at(answer.key.cluster).store;
   const auto* known = store.service(answer.key);
   if (known != nullptr && known->uid == answer.uid) store.put_service(answer);
@@ -46,7 +46,7 @@ void Reconciler::take_answer(Record& record, const core::Service& answer) {
   if (core::is_true(conditions, core::kServingCondition) &&
       !core::is_true(conditions, core::kProvisioningCondition))
     record.failures = 0;
-  dirty(answer.key);
+  mark_dirty(answer.key);
 }
 
 void Reconciler::release(Cluster& cluster, const core::Service& service, core::Teardown teardown) {
@@ -73,10 +73,11 @@ void Reconciler::released(const core::Service& about, const core::Result<void>& 
   record->reserved.clear();
   if (result.ok()) {
     record->released = about.resource_version;  // until the watch shows what became of it
-    return dirty(about.key);
+    return mark_dirty(about.key);
   }
   log::warn("{}: cannot release the Service: {}", about.key.text(), result.error().text());
-  plan_again(about.key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
+  replan_after(about.key, *record,
+               core::delay_before(record->failures++, core::Backoff{}, jitter()));
 }
 
 }  // namespace kindlb::controller

@@ -19,17 +19,17 @@ std::optional<std::string> Channel::receive(const OnMessage& on_message) {
     const auto got = stream_->read(buffer);
     if (!got) return with_stderr(got.error().detail);
     if (*got == 0) return std::nullopt;
-    if (auto broken = take_apart({buffer.data(), *got}, on_message)) return with_stderr(*broken);
+    if (auto broken = demultiplex({buffer.data(), *got}, on_message)) return with_stderr(*broken);
   }
   return std::nullopt;
 }
 
-std::optional<std::string> Channel::take_apart(std::string_view chunk,
-                                               const OnMessage& on_message) {
-  const auto on_line = [&](std::string_view line) { return take_line(line, on_message); };
+std::optional<std::string> Channel::demultiplex(std::string_view chunk,
+                                                const OnMessage& on_message) {
+  const auto on_line = [&](std::string_view line) { return handle_line(line, on_message); };
   const auto on_payload = [&](docker::StdStream stream, std::string_view payload) {
     if (stream == docker::StdStream::Err)
-      note_stderr(payload);
+      append_stderr(payload);
     else
       (void)lines_.feed(payload, on_line);
   };
@@ -38,7 +38,7 @@ std::optional<std::string> Channel::take_apart(std::string_view chunk,
   return std::nullopt;
 }
 
-bool Channel::take_line(std::string_view line, const OnMessage& on_message) {
+bool Channel::handle_line(std::string_view line, const OnMessage& on_message) {
   // What cannot be decoded is from a newer agent, or not for us: the protocol says to ignore it.
   auto message = protocol::decode(line);
   if (message && !abandoned) on_message(*std::move(message));
@@ -51,7 +51,7 @@ std::optional<std::string> Channel::transmit(std::string_view bytes) {
   return with_stderr(written.error().detail);
 }
 
-void Channel::note_stderr(std::string_view text) {
+void Channel::append_stderr(std::string_view text) {
   stderr_.append(text.substr(0, kMaxStderr - std::min(kMaxStderr, stderr_.size())));
 }
 

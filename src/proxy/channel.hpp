@@ -37,9 +37,9 @@ class Channel {
   std::string outbound;  ///< guarded by the hub
 
  private:
-  std::optional<std::string> take_apart(std::string_view chunk, const OnMessage& on_message);
-  bool take_line(std::string_view line, const OnMessage& on_message);
-  void note_stderr(std::string_view text);
+  std::optional<std::string> demultiplex(std::string_view chunk, const OnMessage& on_message);
+  bool handle_line(std::string_view line, const OnMessage& on_message);
+  void append_stderr(std::string_view text);
   std::string with_stderr(const std::string& reason) const;
 
   const std::string proxy_;

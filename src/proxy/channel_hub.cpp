@@ -18,7 +18,7 @@ namespace {
 
 /// A writable unix socket takes this much at once: it reports itself writable only when most of its
 /// buffer is free.
-constexpr std::size_t kPiece = 16 * 1024;
+constexpr std::size_t kMaxWrite = 16 * 1024;
 constexpr std::uint64_t kWakeNumber = 0;  ///< the wake-up descriptor, among the channels' numbers
 
 }  // namespace
@@ -52,7 +52,7 @@ class ChannelHub::Impl {
   const base::Fd wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   mutable std::mutex mutex_;
   std::map<std::string, ChannelPtr> channels_;
-  std::uint64_t numbers_ = kWakeNumber;
+  std::uint64_t last_number_ = kWakeNumber;
   std::jthread thread_;
 };
 
@@ -72,7 +72,7 @@ ChannelHub::Impl::~Impl() {
 void ChannelHub::Impl::open(const std::string& proxy, docker::ExecStream stream) {
   const std::lock_guard lock(mutex_);
   forget(proxy);
-  auto channel = std::make_shared<Channel>(proxy, ++numbers_, std::move(stream));
+  auto channel = std::make_shared<Channel>(proxy, ++last_number_, std::move(stream));
   channels_[proxy] = channel;
   watch(*channel, EPOLL_CTL_ADD, EPOLLIN);
 }
@@ -145,11 +145,11 @@ void ChannelHub::Impl::serve(const ChannelPtr& channel, std::uint32_t ready) {
 
 void ChannelHub::Impl::flush(const ChannelPtr& channel) {
   std::unique_lock lock(mutex_);
-  const auto piece = channel->outbound.substr(0, kPiece);
+  const auto chunk = channel->outbound.substr(0, kMaxWrite);
   lock.unlock();
-  if (const auto broken = channel->transmit(piece)) return drop(channel, *broken);
+  if (const auto broken = channel->transmit(chunk)) return drop(channel, *broken);
   lock.lock();
-  channel->outbound.erase(0, piece.size());
+  channel->outbound.erase(0, chunk.size());
   if (!channel->outbound.empty() || channel->abandoned) return;
   channel->outbound.shrink_to_fit();
   watch(*channel, EPOLL_CTL_MOD, EPOLLIN);

@@ -41,7 +41,7 @@ std::map<std::string, std::string> sysctls_for(const CreateOptions& options) {
 }
 
 /// Gone is what was wanted.
-Result<void> unless_gone(Result<void> removed) {
+Result<void> ignore_not_found(Result<void> removed) {
   if (!removed && removed.error().kind == ErrorKind::NotFound) return {};
   return removed;
 }
@@ -133,9 +133,9 @@ Result<void> start_proxy(docker::Engine& engine, const Proxy& proxy) {
 }
 
 Result<void> remove_proxy(docker::Engine& engine, const Proxy& proxy) {
-  if (auto removed = unless_gone(engine.remove_container(proxy.id)); !removed) return removed;
+  if (auto removed = ignore_not_found(engine.remove_container(proxy.id)); !removed) return removed;
   if (!parse_volume_name(proxy.volume)) return {};  // never remove what we did not name
-  return unless_gone(engine.remove_volume(proxy.volume));
+  return ignore_not_found(engine.remove_volume(proxy.volume));
 }
 
 Result<protocol::AgentState> read_state(docker::Engine& engine, const std::string& id) {

@@ -24,13 +24,13 @@ bool is_tag(std::string_view text) {
 }
 
 /// What the engine accepts in a name.
-char safe(char c) {
+char safe_char(char c) {
   const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return plain || c == '.' || c == '-' || c == '_' ? c : '_';
 }
 
-std::string made_safe(std::string text, std::size_t size) {
-  std::ranges::transform(text, text.begin(), safe);
+std::string sanitized(std::string text, std::size_t size) {
+  std::ranges::transform(text, text.begin(), safe_char);
   text.resize(std::min(text.size(), size));
   return text;
 }
@@ -59,7 +59,7 @@ std::string service_tag(const std::string& service_uid) {
 }
 
 std::string claimed_name(const core::ServiceKey& owner, const std::string& service_uid) {
-  const auto middle = made_safe(owner.cluster + "-" + owner.ns + "-" + owner.name,
+  const auto middle = sanitized(owner.cluster + "-" + owner.ns + "-" + owner.name,
                                 kMaxName - kPrefix.size() - kTagSize - 1);
   return std::string(kPrefix) + middle + "-" + service_tag(service_uid);
 }
@@ -67,7 +67,7 @@ std::string claimed_name(const core::ServiceKey& owner, const std::string& servi
 std::string shared_name(const std::string& cluster, unsigned number) {
   const auto digits = std::to_string(std::min(number, kMaxNumber));
   return std::string(kSharedPrefix) +
-         made_safe(cluster, kMaxName - kSharedPrefix.size() - digits.size() - 1) + "-" + digits;
+         sanitized(cluster, kMaxName - kSharedPrefix.size() - digits.size() - 1) + "-" + digits;
 }
 
 std::optional<ProxyName> parse_name(const std::string& name) {

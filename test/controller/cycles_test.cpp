@@ -42,7 +42,7 @@ void cycle(FakeWorld& world, Kindlb& kindlb) {
     world.kube().remove_slice("default", "s" + std::to_string(i) + "-1");
   }
   REQUIRE(kindlb.wait_until(
-      [&] { return world.kube().size() == 0 && kindlb.fleet().holdings().empty(); }));
+      [&] { return world.kube().size() == 0 && kindlb.fleet().held_units().empty(); }));
   world.kube().forget_events();
 }
 

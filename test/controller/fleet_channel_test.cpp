@@ -39,7 +39,7 @@ TEST_CASE_FIXTURE(Served, "a rejection is kept, with its text, until it is forgo
 }
 
 TEST_CASE_FIXTURE(Served, "an address that somebody else has is not held") {
-  host.add_stranger(ip("172.18.0.250"));
+  host.occupy_address(ip("172.18.0.250"));
   apply("u1", 81);
   REQUIRE(until([](auto& fleet) { return fleet.view("u1").address_refused; }));
   CHECK(view("u1").addresses.empty());
@@ -86,7 +86,7 @@ TEST_CASE_FIXTURE(Served, "a message for a closed channel waits for the next one
 TEST_CASE("a channel that takes nothing more is replaced, without waiting for an answer") {
   FleetRig rig(0, 1);
   REQUIRE(rig.discover());
-  rig.host.clog(rig.serve("u1"));
+  rig.host.block_sends(rig.serve("u1"));
   const auto connects = rig.journal.count("connect");
   const auto begin = std::chrono::steady_clock::now();
   CHECK(rig.until_acknowledged("u1", rig.apply("u1", 81)));
@@ -129,11 +129,11 @@ TEST_CASE("a warm proxy whose Envoy is down is not given out") {
 TEST_CASE_FIXTURE(Served, "what an agent says of a former apply changes nothing") {
   const auto now = view("u1").acknowledged;
   with([&](auto& fleet) {
-    fleet.agent_said(id, protocol::Applied{999, "u1", "old.d", {}});
-    fleet.agent_said(id,
-                     protocol::Rejected{999, "u1", "old.d", protocol::RejectStage::Envoy, "no"});
-    fleet.agent_said("nobody", protocol::Applied{1, "u1", "old.d", {}});
-    fleet.agent_said(id, protocol::Bye{"so long"});
+    fleet.on_agent_message(id, protocol::Applied{999, "u1", "old.d", {}});
+    fleet.on_agent_message(
+        id, protocol::Rejected{999, "u1", "old.d", protocol::RejectStage::Envoy, "no"});
+    fleet.on_agent_message("nobody", protocol::Applied{1, "u1", "old.d", {}});
+    fleet.on_agent_message(id, protocol::Bye{"so long"});
   });
   with([](auto&) {});
   CHECK(view("u1").acknowledged == now);
@@ -146,8 +146,8 @@ TEST_CASE_FIXTURE(Served, "a superseded apply is no failure") {
   const auto last = with([&](auto& fleet) { return fleet.view("u1").sent; });
   with([&](auto& fleet) {
     for (std::uint64_t id_of_apply = 0; id_of_apply < 10; ++id_of_apply)
-      fleet.agent_said(id, protocol::Rejected{id_of_apply, "u1", last.text(),
-                                              protocol::RejectStage::Superseded, "newer"});
+      fleet.on_agent_message(id, protocol::Rejected{id_of_apply, "u1", last.text(),
+                                                    protocol::RejectStage::Superseded, "newer"});
   });
   with([](auto&) {});
   CHECK(view("u1").rejection.empty());

@@ -131,7 +131,7 @@ TEST_CASE("an address is held until its proxy is gone") {
   rig.with([&](auto& fleet) {
     fleet.remove("u1");
     CHECK(fleet.held_addresses("kind").size() == 1);
-    CHECK(fleet.holdings().empty());
+    CHECK(fleet.held_units().empty());
   });
   CHECK(rig.until([](auto& fleet) { return fleet.held_addresses("kind").empty(); }));
 }

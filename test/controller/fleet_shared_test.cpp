@@ -51,7 +51,7 @@ TEST_CASE("Services of one cluster share a proxy, named after the cluster") {
   CHECK(rig.until(
       [&](auto&) { return rig.host.name_of(*holders.begin()) == "kindlb-shared-kind-1"; }));
   CHECK(rig.journal.count("rename") == 1);
-  CHECK(rig.with([](auto& fleet) { return fleet.holdings(); }).size() == 3);
+  CHECK(rig.with([](auto& fleet) { return fleet.held_units(); }).size() == 3);
 }
 
 TEST_CASE("a limit is kept") {

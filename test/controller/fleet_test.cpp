@@ -92,7 +92,7 @@ TEST_CASE("what came or went while the engine was being asked") {
   SUBCASE("a proxy removed meanwhile does not come back for good") {
     look_while([&] {
       rig.with([](auto& fleet) { fleet.remove("u1"); });
-      REQUIRE(rig.until([](auto& fleet) { return fleet.holdings().empty(); }));
+      REQUIRE(rig.until([](auto& fleet) { return fleet.held_units().empty(); }));
       REQUIRE(rig.until([](auto& fleet) { return !fleet.view("u1").coming; }));
     });
     CHECK(rig.until([&](auto& fleet) { return !fleet.knows(id); }));
@@ -156,11 +156,11 @@ TEST_CASE("proxies of another kindlb are left alone, but for their addresses") {
   FleetRig rig(1);
   const auto id = rig.host.add_warm("kind");
   rig.host.give_unit(id, unit_state("u1", "s.d"));
-  rig.host.give_away(id);
+  rig.host.assign_to_other_kindlb(id);
   REQUIRE(rig.discover());
   REQUIRE(rig.until_warm(1));
   CHECK_FALSE(rig.view("u1").present);
-  CHECK(rig.with([](auto& fleet) { return fleet.holdings(); }).empty());
+  CHECK(rig.with([](auto& fleet) { return fleet.held_units(); }).empty());
   CHECK(rig.with([](auto& fleet) { return fleet.held_addresses("kind"); }).size() == 1);
   CHECK_FALSE(rig.host.is_connected(id));
   rig.host.vanish(id);

@@ -107,7 +107,7 @@ class Kindlb {
     return wait_until([this, name] { return world_.kube().get(name) && world_.serves(name); });
   }
   bool wait_gone(const std::string& name = "default/web") {
-    return wait_until([this, name] { return world_.gone(name) && fleet().holdings().empty(); });
+    return wait_until([this, name] { return world_.gone(name) && fleet().held_units().empty(); });
   }
   /// Whatever was under way has ended: the pool is full, every channel open, nothing is written.
   bool wait_quiet();

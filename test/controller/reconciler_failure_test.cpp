@@ -100,9 +100,9 @@ TEST_CASE("a namesake is another Service") {
   SUBCASE("seen in one go") {
     former = world.add_service().uid;
     REQUIRE(kindlb.wait_serving());
-    world.kube().hold_news(true);
+    world.kube().hold_watch_events(true);
     replace();
-    world.kube().hold_news(false);
+    world.kube().hold_watch_events(false);
   }
   SUBCASE("before the answer to a write for the former one") {
     world.kube().after_next_apply(replace);
@@ -140,8 +140,8 @@ TEST_CASE("the answer to a write does not bring back a Service that is gone") {
 
 TEST_CASE("an address that somebody else answers for is passed over") {
   FakeWorld world;
-  world.host.add_stranger(ip("172.18.0.254"));
-  world.host.add_stranger(ip("172.18.0.253"));
+  world.host.occupy_address(ip("172.18.0.254"));
+  world.host.occupy_address(ip("172.18.0.253"));
   Kindlb kindlb(world);
   world.add_service();
   REQUIRE(kindlb.wait_serving());
@@ -149,12 +149,12 @@ TEST_CASE("an address that somebody else answers for is passed over") {
   CHECK(world.journal.count("send") == 3);  // one try per address
 }
 
-TEST_CASE("an address in status is not given up to a stranger") {
+TEST_CASE("an address in status is not given up to another host") {
   FakeWorld world;
   Kindlb kindlb(world);
   world.add_service();
   REQUIRE(kindlb.wait_serving());
-  world.host.add_stranger(ip("172.18.0.254"));
+  world.host.occupy_address(ip("172.18.0.254"));
   world.host.vanish(world.host.holder_of(world.service().uid));
   REQUIRE(kindlb.wait_until(
       [&] { return serving_message(world).find("is in use") != std::string::npos; }));

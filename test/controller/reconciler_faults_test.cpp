@@ -64,7 +64,7 @@ TEST_CASE("an infrastructure fault takes the proxy away, not the address, and pa
     service.annotations[kInfrastructure] = "quota exceeded";
   });
   REQUIRE(kindlb.wait_until([&] { return world.serving() == "False/Infrastructure"; }));
-  CHECK(kindlb.wait_until([&] { return kindlb.fleet().holdings().empty(); }));
+  CHECK(kindlb.wait_until([&] { return kindlb.fleet().held_units().empty(); }));
   CHECK(world.address() == address);
   const auto status = world.service().status;
   CHECK(core::find_condition(status.conditions, core::kServingCondition)->message ==

@@ -48,7 +48,7 @@ void live_through(FakeWorld& world, Succession& succession) {
   CHECK_FALSE(world.host.holder_of(born.uid).empty());
   world.kube().remove("default/web");
   REQUIRE(succession.until(
-      [&] { return world.gone() && succession.kindlb().fleet().holdings().empty(); }));
+      [&] { return world.gone() && succession.kindlb().fleet().held_units().empty(); }));
   REQUIRE(succession.kindlb().wait_quiet());
   CHECK(world.host.holder_of(born.uid).empty());
 }

@@ -125,7 +125,7 @@ TEST_CASE("a Service whose type changes gets back what was ours, and may come ag
   CHECK(world.service().finalizers.empty());
   CHECK(world.service().status.conditions.empty());
   CHECK(world.service().status.ingress.empty());
-  CHECK(kindlb.on_loop([&] { return kindlb.fleet().holdings().empty(); }));
+  CHECK(kindlb.on_loop([&] { return kindlb.fleet().held_units().empty(); }));
   change(core::ServiceType::LoadBalancer);
   CHECK(kindlb.wait_serving());
 }
@@ -211,8 +211,9 @@ TEST_CASE("two clusters share a network, not addresses") {
   CHECK(second.get("default/web")->status.ingress[0].ip != world.address());
   SUBCASE("one goes, the other stays") {
     kindlb.on_loop([&] { kindlb.reconciler().remove_cluster("second"); });
-    REQUIRE(kindlb.wait_until([&] { return kindlb.fleet().holdings().size() == 1; }));
-    CHECK(kindlb.on_loop([&] { return kindlb.fleet().holdings(); })[0].owner == "kind/default/web");
+    REQUIRE(kindlb.wait_until([&] { return kindlb.fleet().held_units().size() == 1; }));
+    CHECK(kindlb.on_loop([&] { return kindlb.fleet().held_units(); })[0].owner ==
+          "kind/default/web");
   }
 }
 

@@ -33,17 +33,17 @@ DockerProxyHost::DockerProxyHost(docker::Engine& engine, std::string image, std:
       pool_(std::move(pool)),
       hub_({.on_message =
                 [this](const std::string& id, protocol::Message message) {
-                  const std::lock_guard lock(listening_);
-                  if (listener_ != nullptr) listener_->agent_said(id, std::move(message));
+                  const std::lock_guard lock(listener_mutex_);
+                  if (listener_ != nullptr) listener_->on_agent_message(id, std::move(message));
                 },
             .on_closed =
                 [this](const std::string& id, const std::string& reason) {
-                  const std::lock_guard lock(listening_);
-                  if (listener_ != nullptr) listener_->agent_lost(id, reason);
+                  const std::lock_guard lock(listener_mutex_);
+                  if (listener_ != nullptr) listener_->on_channel_closed(id, reason);
                 }}) {}
 
 void DockerProxyHost::set_listener(Listener* listener) {
-  const std::lock_guard lock(listening_);
+  const std::lock_guard lock(listener_mutex_);
   listener_ = listener;
 }
 
@@ -58,12 +58,12 @@ HostedProxy DockerProxyHost::hosted(const proxy::Proxy& proxy) const {
   return out;
 }
 
-void DockerProxyHost::remember(const proxy::Proxy& proxy) {
+void DockerProxyHost::cache_proxy(const proxy::Proxy& proxy) {
   const std::lock_guard lock(mutex_);
   known_.insert_or_assign(proxy.id, proxy);
 }
 
-proxy::Proxy DockerProxyHost::recall(const std::string& id) {
+proxy::Proxy DockerProxyHost::cached_proxy(const std::string& id) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(id);
   return found == known_.end() ? proxy::Proxy{.id = id} : found->second;
@@ -74,7 +74,7 @@ core::Result<std::vector<HostedProxy>> DockerProxyHost::list() {
   if (!proxies.ok()) return proxies.error();
   std::vector<HostedProxy> out;
   for (const auto& proxy : *proxies) {
-    remember(proxy);
+    cache_proxy(proxy);
     out.push_back(hosted(proxy));
   }
   read_states(out);
@@ -121,7 +121,7 @@ core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
   options.tag = proxy::random_tag();
   options.pool = pool_;
   auto created = proxy::create_proxy(engine_, options);
-  if (created.ok()) remember(*created);
+  if (created.ok()) cache_proxy(*created);
   {
     const std::lock_guard lock(mutex_);
     reserved_uids_.erase(*uid);
@@ -133,7 +133,7 @@ core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
 }
 
 core::Result<void> DockerProxyHost::start(const std::string& id) {
-  return proxy::start_proxy(engine_, recall(id));
+  return proxy::start_proxy(engine_, cached_proxy(id));
 }
 
 core::Result<void> DockerProxyHost::rename(const std::string& id, const std::string& owner,
@@ -147,7 +147,7 @@ core::Result<void> DockerProxyHost::rename_shared(const std::string& id, const s
 }
 
 core::Result<void> DockerProxyHost::remove(const std::string& id) {
-  auto removed = proxy::remove_proxy(engine_, recall(id));
+  auto removed = proxy::remove_proxy(engine_, cached_proxy(id));
   if (!removed.ok()) return removed;
   const std::lock_guard lock(mutex_);
   known_.erase(id);

@@ -38,13 +38,13 @@ class DockerProxyHost final : public ProxyHost {
   HostedProxy hosted(const proxy::Proxy& proxy) const;
   void read_states(std::vector<HostedProxy>& proxies);
   core::Result<std::uint32_t> reserve_uid();
-  void remember(const proxy::Proxy& proxy);
-  proxy::Proxy recall(const std::string& id);
+  void cache_proxy(const proxy::Proxy& proxy);
+  proxy::Proxy cached_proxy(const std::string& id);
 
   docker::Engine& engine_;
   const std::string image_;
   const std::string pool_;
-  std::mutex listening_;  ///< held during calls to the listener
+  std::mutex listener_mutex_;  ///< held during calls to the listener
   Listener* listener_ = nullptr;
   std::mutex mutex_;
   std::map<std::string, proxy::Proxy> known_;  ///< by id: what removal needs besides it

@@ -1,6 +1,6 @@
 #include "fleet/fleet.hpp"
 
-#include "fleet/unit_message.hpp"
+#include "fleet/render_unit.hpp"
 #include "kindlb/log/log.hpp"
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace kindlb::controller {
 namespace {
 
 /// A Service that went away before its claim must not keep a proxy out of the pool.
-constexpr std::chrono::seconds kPromise{10};
+constexpr std::chrono::seconds kReservationTime{10};
 /// Beyond the agent's own limits for Envoy's word and for probes.
-constexpr std::chrono::seconds kAnswerLimit{30};
+constexpr std::chrono::seconds kAnswerTimeout{30};
 
-std::vector<core::IpAddress> plain(const std::vector<core::Cidr>& addresses) {
+std::vector<core::IpAddress> addresses_only(const std::vector<core::Cidr>& addresses) {
   std::vector<core::IpAddress> out;
   out.reserve(addresses.size());
   for (const auto& address : addresses) out.push_back(address.address);
@@ -34,10 +34,10 @@ Fleet::Fleet(Loop& loop, base::ThreadPool& executor, ProxyHost& host, FleetOptio
 
 core::ProxyView Fleet::view(const std::string& unit) const {
   core::ProxyView out;
-  out.coming = making_for(unit) != nullptr;
+  out.coming = pending_for(unit) != nullptr;
   const auto held = find(unit);
   if (!held) return out;
-  if (held.proxy->removing || held.unit->leaving()) {
+  if (held.proxy->removing || held.unit->releasing()) {
     out.coming = true;  // not free to be claimed again, nor torn down, until it is gone
     return out;
   }
@@ -51,16 +51,16 @@ core::ProxyView Fleet::view(const std::string& unit) const {
   out.address_refused = held.unit->address_refused;
   out.reach = held.unit->reach;
   out.reach_detail = held.unit->reach_detail;
-  out.addresses = plain(held.unit->addresses);
+  out.addresses = addresses_only(held.unit->addresses);
   return out;
 }
 
-std::vector<Fleet::Holding> Fleet::holdings() const {
-  std::vector<Holding> out;
+std::vector<Fleet::HeldUnit> Fleet::held_units() const {
+  std::vector<HeldUnit> out;
   for (const auto& [id, proxy] : proxies_) {
     if (proxy.removing) continue;
     for (const auto& [name, unit] : proxy.units)
-      if (!unit.leaving()) out.push_back({id, name, unit.owner, proxy.host.running});
+      if (!unit.releasing()) out.push_back({id, name, unit.owner, proxy.host.running});
   }
   return out;
 }
@@ -72,9 +72,8 @@ std::map<core::IpAddress, std::string> Fleet::held_addresses(const std::string& 
     for (const auto& [name, unit] : proxy.units)
       for (const auto& address : unit.addresses) out.emplace(address.address, name);
   }
-  for (const auto& [id, stranger] : strangers_)
-    if (stranger.network == network)
-      out.insert(stranger.addresses.begin(), stranger.addresses.end());
+  for (const auto& [id, foreign] : foreign_proxies_)
+    if (foreign.network == network) out.insert(foreign.addresses.begin(), foreign.addresses.end());
   return out;
 }
 
@@ -87,63 +86,67 @@ std::size_t Fleet::warm_count() const {
 }
 
 bool Fleet::has_warm() const {
-  return !warming_.empty() || std::any_of(proxies_.begin(), proxies_.end(),
-                                          [](const auto& item) { return item.second.warm(); });
+  return !creating_warm_.empty() ||
+         std::any_of(proxies_.begin(), proxies_.end(),
+                     [](const auto& item) { return item.second.warm(); });
 }
 
-void Fleet::prepare(const ProxyWish& wish, const std::vector<core::Cidr>& addresses) {
-  if (find(wish.unit) || making_for(wish.unit) != nullptr) return;
-  const auto chosen = choose(wish);
+void Fleet::prepare(const ProxyRequest& request, const std::vector<core::Cidr>& addresses) {
+  if (find(request.unit) || pending_for(request.unit) != nullptr) return;
+  const auto chosen = choose_proxy(request);
   const auto found = chosen ? proxies_.find(*chosen) : proxies_.end();
   if (found == proxies_.end()) return;
-  auto& promises = found->second.promises;
+  auto& reservations = found->second.reservations;
   const auto now = Loop::Clock::now();
-  std::erase_if(promises, [&](const auto& promise) { return promise.second.until <= now; });
-  if (!promises.try_emplace(wish.unit, Promise{wish.cluster(), wish.watches, now + kPromise})
+  std::erase_if(reservations,
+                [&](const auto& reservation) { return reservation.second.until <= now; });
+  if (!reservations
+           .try_emplace(request.unit,
+                        Reservation{request.cluster(), request.watches, now + kReservationTime})
            .second)
     return;
-  send(found->second, wish.unit, protocol::Prepare{next_id_++, addresses});
+  send(found->second, request.unit, protocol::Prepare{next_id_++, addresses});
 }
 
-void Fleet::claim(const ProxyWish& wish) {
-  if (find(wish.unit) || making_for(wish.unit) != nullptr) return;
-  const auto chosen = choose(wish);
-  if (!chosen) return make_for(wish);
-  if (const auto coming = making_.find(*chosen); coming != making_.end()) {
-    coming->second.wishes.emplace(wish.unit, wish);
+void Fleet::claim(const ProxyRequest& request) {
+  if (find(request.unit) || pending_for(request.unit) != nullptr) return;
+  const auto chosen = choose_proxy(request);
+  if (!chosen) return create_for(request);
+  if (const auto coming = pending_.find(*chosen); coming != pending_.end()) {
+    coming->second.requests.emplace(request.unit, request);
     return;
   }
   auto& proxy = proxies_.at(*chosen);
   const bool was_warm = proxy.warm();
-  hold(proxy, wish);
+  assign(proxy, request);
   if (was_warm) refill_soon(options_.refill_delay);
-  callbacks_.changed(wish.unit);
+  callbacks_.changed(request.unit);
 }
 
 void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
                   const core::Revision& revision, const std::vector<core::Probe>& probes) {
   const auto [proxy, unit] = find(name);
-  if (unit == nullptr || proxy->removing || unit->leaving()) return;
+  if (unit == nullptr || proxy->removing || unit->releasing()) return;
   unit->watches = core::watches_of(config);
   if (outgrows(*proxy, name, unit->watches)) {
     log::info("{}: needs more than its proxy has left; taking it to another one", unit->owner);
-    return leave(*proxy, name);
+    return release_unit(*proxy, name);
   }
   unit->sent = revision;
   unit->reach = probes.empty() ? unit->reach : core::Reach::Unknown;
   unit->addresses = config.addresses;
   unit->last_apply = next_id_++;
-  loop_.after(kAnswerLimit, [this, name, id = unit->last_apply] { give_up_waiting(name, id); });
+  loop_.after(kAnswerTimeout, [this, name, id = unit->last_apply] { on_answer_timeout(name, id); });
   log::debug("{}: asking for {} with {} probes", unit->owner, revision.text(), probes.size());
-  send(*proxy, name, protocol::Apply{unit->last_apply, unit_message(config, revision), probes});
+  send(*proxy, name, protocol::Apply{unit->last_apply, render_unit(config, revision), probes});
 }
 
 /// An agent that does not answer may be stuck, or its answer lost: a new channel tells.
-void Fleet::give_up_waiting(const std::string& name, std::uint64_t message) {
+void Fleet::on_answer_timeout(const std::string& name, std::uint64_t message) {
   const auto [proxy, unit] = find(name);
   if (unit == nullptr || proxy->removing || proxy->channel == Channel::Opening) return;
-  const bool unanswered = unit->leaving() ? unit->release == message
-                                          : unit->last_apply == message && !unit->sent.empty();
+  const bool unanswered = unit->releasing() ? unit->release_id == message
+                                            : unit->last_apply == message && !unit->sent.empty();
   if (!unanswered) return;
   log::warn("{}: no answer from the proxy's agent; asking again", unit->owner);
   reconnect(*proxy);

@@ -31,7 +31,7 @@ struct FleetOptions {
 };
 
 /// A Service that is to have a proxy.
-struct ProxyWish {
+struct ProxyRequest {
   std::string unit;   ///< its uid
   std::string owner;  ///< "cluster/namespace/name"
   std::string network;
@@ -43,7 +43,7 @@ struct ProxyWish {
 class Fleet final : public ProxyHost::Listener {
  public:
   /// A Service that a proxy holds, for the sweep that looks for orphans.
-  struct Holding {
+  struct HeldUnit {
     std::string proxy;
     std::string unit;   ///< the Service's uid
     std::string owner;  ///< "cluster/namespace/name"
@@ -68,15 +68,15 @@ class Fleet final : public ProxyHost::Listener {
   void keep_warm_on(std::set<std::string> networks);
 
   core::ProxyView view(const std::string& unit) const;
-  std::vector<Holding> holdings() const;
+  std::vector<HeldUnit> held_units() const;
   /// Addresses held for any Service on that network.
   std::map<core::IpAddress, std::string> held_addresses(const std::string& network) const;
   std::size_t warm_count() const;  ///< ready to be claimed
   bool has_warm() const;           ///< any, also ones still coming or going
 
   /// Has the addresses checked by the proxy that a claim would take, where room is kept for it.
-  void prepare(const ProxyWish& wish, const std::vector<core::Cidr>& addresses);
-  void claim(const ProxyWish& wish);
+  void prepare(const ProxyRequest& request, const std::vector<core::Cidr>& addresses);
+  void claim(const ProxyRequest& request);
   void apply(const std::string& unit, const core::ProxyConfig& config,
              const core::Revision& revision, const std::vector<core::Probe>& probes);
   /// Takes the Service off its proxy; the last one takes the proxy along.
@@ -91,8 +91,8 @@ class Fleet final : public ProxyHost::Listener {
   void container_destroyed(const std::string& id);
   bool knows(const std::string& id) const { return proxies_.contains(id); }
 
-  void agent_said(const std::string& id, protocol::Message message) override;
-  void agent_lost(const std::string& id, const std::string& why) override;
+  void on_agent_message(const std::string& id, protocol::Message message) override;
+  void on_channel_closed(const std::string& id, const std::string& why) override;
 
  private:
   enum class Channel { Closed, Opening, Open };
@@ -101,7 +101,7 @@ class Fleet final : public ProxyHost::Listener {
   struct Unit {
     std::string owner;
     std::size_t watches = 1;
-    std::uint64_t release = 0;  ///< not 0: it is leaving, and this is the message that said so
+    std::uint64_t release_id = 0;  ///< not 0: it is leaving, and this is the message that said so
     core::Revision acknowledged;
     core::Revision sent;
     core::Revision rejected;
@@ -112,11 +112,11 @@ class Fleet final : public ProxyHost::Listener {
     std::vector<core::Cidr> addresses;
     std::uint64_t last_apply = 0;  ///< id of the message an answer must match
 
-    bool leaving() const { return release != 0; }
+    bool releasing() const { return release_id != 0; }
   };
 
   /// Room kept for a Service after its prepare, for a while.
-  struct Promise {
+  struct Reservation {
     std::string cluster;
     std::size_t watches = 1;
     Loop::Clock::time_point until;
@@ -126,7 +126,7 @@ class Fleet final : public ProxyHost::Listener {
     HostedProxy host;
     std::string cluster;                ///< of its units
     std::map<std::string, Unit> units;  ///< none: warm
-    std::map<std::string, Promise> promises;
+    std::map<std::string, Reservation> reservations;
     std::size_t capacity = protocol::kUsualWatches;
     unsigned number = 0;  ///< in the name of a shared one
     Channel channel = Channel::Closed;
@@ -136,50 +136,50 @@ class Fleet final : public ProxyHost::Listener {
     bool removing = false;
     unsigned removal_failures = 0;
     bool starting = false;
-    std::map<std::string, protocol::Message> waiting;  ///< by unit: until the channel is open
+    std::map<std::string, protocol::Message> unsent;  ///< by unit: until the channel is open
 
     bool warm() const { return units.empty(); }
   };
 
   /// A proxy that is being made, and who waits for it.
-  struct Making {
+  struct PendingProxy {
     std::string network;
     std::string cluster;
-    std::map<std::string, ProxyWish> wishes;  ///< by unit
-    bool unwanted = false;                    ///< the last of them was removed before it came
+    std::map<std::string, ProxyRequest> requests;  ///< by unit
+    bool unwanted = false;                         ///< the last of them was removed before it came
   };
 
   /// A unit where it is; nulls when nobody has it.
-  struct Held {
+  struct UnitRef {
     Proxy* proxy = nullptr;
     Unit* unit = nullptr;
     explicit operator bool() const { return unit != nullptr; }
   };
 
   // Placement (fleet_placement.cpp)
-  Held find(const std::string& unit) const;
-  const Making* making_for(const std::string& unit) const;
-  std::vector<core::ProxyLoad> rooms(const std::string& but_for) const;
-  core::ProxyLoad room_of(const Proxy& proxy, const std::string& but_for) const;
-  std::optional<std::string> choose(const ProxyWish& wish) const;
-  void hold(Proxy& proxy, const ProxyWish& wish);
-  void name(const Proxy& proxy, const std::string& unit, const std::string& owner);
+  UnitRef find(const std::string& unit) const;
+  const PendingProxy* pending_for(const std::string& unit) const;
+  std::vector<core::ProxyLoad> rooms(const std::string& excluding) const;
+  core::ProxyLoad room_of(const Proxy& proxy, const std::string& excluding) const;
+  std::optional<std::string> choose_proxy(const ProxyRequest& request) const;
+  void assign(Proxy& proxy, const ProxyRequest& request);
+  void rename_container(const Proxy& proxy, const std::string& unit, const std::string& owner);
   unsigned free_number(const std::string& cluster) const;
-  void make_for(const ProxyWish& wish);
-  void made(const std::string& id, core::Result<HostedProxy> result);
+  void create_for(const ProxyRequest& request);
+  void created(const std::string& id, core::Result<HostedProxy> result);
   bool outgrows(const Proxy& proxy, const std::string& unit, std::size_t watches) const;
-  void leave(Proxy& proxy, const std::string& unit);
-  void send_release(Proxy& proxy, const std::string& unit, Unit& leaving);
-  void gone(Proxy& proxy, std::string unit);
-  void forget(const std::string& id);
+  void release_unit(Proxy& proxy, const std::string& unit);
+  void send_release(Proxy& proxy, const std::string& unit, Unit& releasing);
+  void unit_released(Proxy& proxy, std::string unit);
+  void drop_proxy(const std::string& id);
 
   void adopt(std::set<std::string> gone, std::vector<HostedProxy> found);
   void adopt_one(HostedProxy found);
-  void note_stranger(const HostedProxy& found);
-  void take_state(Proxy& proxy, const std::vector<protocol::UnitState>& units);
-  void drop_doubles(Proxy& proxy, const std::vector<std::string>& units);
-  void tell_all(const Proxy& proxy);
-  static std::string title(const Proxy& proxy);
+  void note_foreign_proxy(const HostedProxy& found);
+  void adopt_units(Proxy& proxy, const std::vector<protocol::UnitState>& units);
+  void release_duplicates(Proxy& proxy, const std::vector<std::string>& units);
+  void notify_units(const Proxy& proxy);
+  static std::string describe(const Proxy& proxy);
   void open_channel(Proxy& proxy);
   void open_next_channel();
   void reopen_later(Proxy& proxy);
@@ -187,10 +187,10 @@ class Fleet final : public ProxyHost::Listener {
   void channel_opened(const std::string& id, const core::Result<void>& result);
   void reconnect(Proxy& proxy);
   void send(Proxy& proxy, const std::string& unit, protocol::Message message);
-  void send_waiting(Proxy& proxy);
-  void give_up_waiting(const std::string& unit, std::uint64_t message);
+  void send_unsent(Proxy& proxy);
+  void on_answer_timeout(const std::string& unit, std::uint64_t message);
   void start_now(const std::string& id);
-  void not_started(Proxy& proxy, const core::Error& why);
+  void on_start_failed(Proxy& proxy, const core::Error& why);
   void remove_proxy(const std::string& id);
   void removed(const std::string& id, const core::Result<void>& result);
   void refill_soon(std::chrono::milliseconds delay);
@@ -199,7 +199,7 @@ class Fleet final : public ProxyHost::Listener {
   void create_warm(const std::string& network);
   void trim_warm();
 
-  void met(Proxy& proxy);
+  void on_first_hello(Proxy& proxy);
   void on(Proxy& proxy, const protocol::Hello& hello);
   void on(Proxy& proxy, const protocol::Applied& applied);
   void on(Proxy& proxy, const protocol::Rejected& rejected);
@@ -214,14 +214,15 @@ class Fleet final : public ProxyHost::Listener {
   const FleetOptions options_;
   const Callbacks callbacks_;
   std::map<std::string, Proxy> proxies_;  ///< by container id
-  struct Stranger {
+  struct ForeignProxy {
     std::string network;
     std::map<core::IpAddress, std::string> addresses;  ///< with the unit that has it
   };
-  std::map<std::string, Stranger> strangers_;   ///< proxies of other kindlbs, by container id
-  std::map<std::string, std::string> holders_;  ///< unit -> container id
-  std::map<std::string, Making> making_;        ///< by a name of ours
-  std::map<std::string, std::size_t> warming_;  ///< warm proxies being made, by network
+  std::map<std::string, ForeignProxy>
+      foreign_proxies_;                               ///< proxies of other kindlbs, by container id
+  std::map<std::string, std::string> holders_;        ///< unit -> container id
+  std::map<std::string, PendingProxy> pending_;       ///< by a name of ours
+  std::map<std::string, std::size_t> creating_warm_;  ///< warm proxies being made, by network
   std::set<std::string> networks_;
   bool discovered_ = false;
   bool discovering_ = false;

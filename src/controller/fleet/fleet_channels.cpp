@@ -14,12 +14,12 @@ namespace {
 constexpr core::Backoff kConnectBackoff{std::chrono::milliseconds(100),
                                         std::chrono::milliseconds(5'000)};
 /// An agent speaks first, at once; one that does not is hung, or the stream is.
-constexpr std::chrono::milliseconds kHelloLimit{10'000};
+constexpr std::chrono::milliseconds kHelloTimeout{10'000};
 /// That many failures in a row, and we look whether the proxy is still what we take it for.
-constexpr unsigned kLookAfterFailures = 4;
+constexpr unsigned kRediscoverAfterFailures = 4;
 /// Channels of adopted proxies are opened one after the other: each costs the engine an exec, and
 /// nothing waits for it.
-constexpr std::chrono::milliseconds kChannelPace{150};
+constexpr std::chrono::milliseconds kChannelInterval{150};
 
 core::Reach worst(core::Reach a, core::Reach b) {
   return std::max(a, b);
@@ -46,7 +46,7 @@ void Fleet::open_next_channel() {
         proxy.connect_failures > 0)
       continue;
     open_channel(proxy);
-    loop_.after(kChannelPace, [this] { open_next_channel(); });
+    loop_.after(kChannelInterval, [this] { open_next_channel(); });
     return;
   }
 }
@@ -76,7 +76,7 @@ void Fleet::channel_opened(const std::string& id, const core::Result<void>& resu
 
 void Fleet::await_hello(const std::string& id) {
   if (proxies_.at(id).channel != Channel::Opening) return;
-  loop_.after(kHelloLimit, [this, id] {
+  loop_.after(kHelloTimeout, [this, id] {
     const auto found = proxies_.find(id);
     if (found == proxies_.end() || found->second.channel != Channel::Opening) return;
     log::debug("{} does not say hello", found->second.host.name);
@@ -89,13 +89,13 @@ void Fleet::await_hello(const std::string& id) {
 void Fleet::reopen_later(Proxy& proxy) {
   const auto id = proxy.host.id;
   const auto delay = core::delay_before(proxy.connect_failures++, kConnectBackoff, 0.5);
-  if (proxy.connect_failures % kLookAfterFailures == 0) discover();
+  if (proxy.connect_failures % kRediscoverAfterFailures == 0) discover();
   loop_.after(delay, [this, id] {
     if (const auto again = proxies_.find(id); again != proxies_.end()) open_channel(again->second);
   });
 }
 
-void Fleet::agent_said(const std::string& id, protocol::Message message) {
+void Fleet::on_agent_message(const std::string& id, protocol::Message message) {
   loop_.post([this, id, message = std::move(message)] {
     const auto found = proxies_.find(id);
     if (found == proxies_.end() || found->second.removing) return;
@@ -103,7 +103,7 @@ void Fleet::agent_said(const std::string& id, protocol::Message message) {
   });
 }
 
-void Fleet::agent_lost(const std::string& id, const std::string& why) {
+void Fleet::on_channel_closed(const std::string& id, const std::string& why) {
   loop_.post([this, id, why] {
     const auto found = proxies_.find(id);
     if (found == proxies_.end()) return;
@@ -113,7 +113,7 @@ void Fleet::agent_lost(const std::string& id, const std::string& why) {
     if (proxy.removing || !proxy.host.running) return;
     log::debug("lost the channel to {}: {}", proxy.host.name, why);
     reopen_later(proxy);
-    tell_all(proxy);
+    notify_units(proxy);
   });
 }
 
@@ -123,7 +123,7 @@ void Fleet::reconnect(Proxy& proxy) {
   proxy.channel = Channel::Closed;
   for (auto& [name, unit] : proxy.units) unit.sent = {};
   open_channel(proxy);
-  tell_all(proxy);
+  notify_units(proxy);
 }
 
 void Fleet::send(Proxy& proxy, const std::string& unit, protocol::Message message) {
@@ -132,20 +132,20 @@ void Fleet::send(Proxy& proxy, const std::string& unit, protocol::Message messag
     host_.disconnect(proxy.host.id);  // gone, or stuck: only a new one will take it
     proxy.channel = Channel::Closed;
   }
-  proxy.waiting.insert_or_assign(unit, std::move(message));
+  proxy.unsent.insert_or_assign(unit, std::move(message));
   open_channel(proxy);
 }
 
 /// What came up while there was no channel; and who is to leave may not have been told.
-void Fleet::send_waiting(Proxy& proxy) {
-  auto waiting = std::exchange(proxy.waiting, {});
+void Fleet::send_unsent(Proxy& proxy) {
+  auto unsent = std::exchange(proxy.unsent, {});
   for (auto& [name, unit] : proxy.units) {
-    if (!unit.leaving()) continue;
-    waiting.erase(name);
-    unit.release = next_id_++;
+    if (!unit.releasing()) continue;
+    unsent.erase(name);
+    unit.release_id = next_id_++;
     send_release(proxy, name, unit);
   }
-  for (auto& [unit, message] : waiting) send(proxy, unit, std::move(message));
+  for (auto& [unit, message] : unsent) send(proxy, unit, std::move(message));
 }
 
 void Fleet::on(Proxy& proxy, const protocol::Hello& hello) {
@@ -154,29 +154,29 @@ void Fleet::on(Proxy& proxy, const protocol::Hello& hello) {
   proxy.envoy = hello.envoy;
   proxy.capacity = hello.watches;
   if (hello.envoy == protocol::EnvoyState::Live) proxy.trouble.clear();
-  const bool was_blank = proxy.warm();
-  take_state(proxy, hello.units);
+  const bool was_empty = proxy.warm();
+  adopt_units(proxy, hello.units);
   if (proxy.removing) return;
-  if (was_blank) return met(proxy);
-  send_waiting(proxy);
-  tell_all(proxy);
+  if (was_empty) return on_first_hello(proxy);
+  send_unsent(proxy);
+  notify_units(proxy);
 }
 
 /// The first words of a proxy that nobody is known to hold.
-void Fleet::met(Proxy& proxy) {
+void Fleet::on_first_hello(Proxy& proxy) {
   if (!proxy.warm()) return callbacks_.discovered();  // its state could not be read before
   if (!proxy.host.current) return remove_proxy(proxy.host.id);
   refill_failures_ = 0;
   log::debug("{} is warm", proxy.host.name);
-  send_waiting(proxy);
+  send_unsent(proxy);
 }
 
 void Fleet::on(Proxy& proxy, const protocol::Applied& applied) {
   const auto found = proxy.units.find(applied.unit);
   if (found == proxy.units.end()) return;
   auto& unit = found->second;
-  if (unit.leaving() && applied.id == unit.release) return gone(proxy, found->first);
-  if (unit.leaving() || applied.id != unit.last_apply) return;
+  if (unit.releasing() && applied.id == unit.release_id) return unit_released(proxy, found->first);
+  if (unit.releasing() || applied.id != unit.last_apply) return;
   log::debug("{}: Envoy confirmed {}", unit.owner, applied.revision);
   unit.sent = {};
   unit.acknowledged = core::Revision::parse(applied.revision);
@@ -199,7 +199,7 @@ void Fleet::on(Proxy& proxy, const protocol::Applied& applied) {
 void Fleet::on(Proxy& proxy, const protocol::Rejected& rejected) {
   if (rejected.stage == protocol::RejectStage::Superseded) return;
   for (auto& [name, unit] : proxy.units) {
-    if (unit.leaving() || unit.last_apply != rejected.id) continue;
+    if (unit.releasing() || unit.last_apply != rejected.id) continue;
     unit.sent = {};
     unit.rejected = core::Revision::parse(rejected.revision);
     unit.rejection = rejected.text;
@@ -214,10 +214,10 @@ void Fleet::on(Proxy& proxy, const protocol::Status& status) {
   proxy.envoy = status.envoy;
   proxy.trouble = status.envoy == protocol::EnvoyState::Live ? "" : status.text;
   if (status.envoy == protocol::EnvoyState::Down)
-    log::warn("{}: Envoy {}", title(proxy), status.text);
+    log::warn("{}: Envoy {}", describe(proxy), status.text);
   if (proxy.warm()) return;
-  if (status.envoy == protocol::EnvoyState::Live) take_state(proxy, status.units);
-  tell_all(proxy);
+  if (status.envoy == protocol::EnvoyState::Live) adopt_units(proxy, status.units);
+  notify_units(proxy);
 }
 
 void Fleet::on(Proxy& proxy, const protocol::Bye& bye) {

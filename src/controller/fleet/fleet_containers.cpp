@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kRetryStart{1'000};
 constexpr core::Backoff kRemovalBackoff{std::chrono::milliseconds(500),
                                         std::chrono::milliseconds(10'000)};
 
-bool is_passing(core::ErrorKind kind) {
+bool is_transient(core::ErrorKind kind) {
   return kind == core::ErrorKind::Unavailable || kind == core::ErrorKind::Timeout ||
          kind == core::ErrorKind::Cancelled;
 }
@@ -67,10 +67,10 @@ void Fleet::adopt_one(HostedProxy found) {
     if (!known->second.host.running && found.running) container_started(id);
     return;
   }
-  if (!found.own_pool) return note_stranger(found);
-  // Another thread may be making it this very moment: whoever asked for it takes it in.
-  const bool blank = !found.state || found.state->units.empty();
-  if (blank && (!warming_.empty() || !making_.empty())) return;
+  if (!found.own_pool) return note_foreign_proxy(found);
+  // Another thread may be pending it this very moment: whoever asked for it takes it in.
+  const bool empty = !found.state || found.state->units.empty();
+  if (empty && (!creating_warm_.empty() || !pending_.empty())) return;
   const bool readable = found.state.has_value();
   auto& proxy = proxies_[id];
   if (const auto name = proxy::parse_name(found.name)) proxy.number = name->number;
@@ -78,7 +78,7 @@ void Fleet::adopt_one(HostedProxy found) {
   if (proxy.host.state) {
     proxy.envoy = proxy.host.running ? proxy.host.state->envoy : protocol::EnvoyState::Down;
     proxy.capacity = proxy.host.state->watches;
-    take_state(proxy, proxy.host.state->units);
+    adopt_units(proxy, proxy.host.state->units);
   }
   proxy.host.state.reset();
   if (proxy.removing) return;
@@ -90,28 +90,28 @@ void Fleet::adopt_one(HostedProxy found) {
     return;
   }
   if (!proxy.host.running) proxy.trouble = "the container is stopped";
-  log::debug("adopted {} for {}", proxy.host.name, title(proxy));
-  tell_all(proxy);
+  log::debug("adopted {} for {}", proxy.host.name, describe(proxy));
+  notify_units(proxy);
 }
 
 /// Another kindlb's: of no concern to us but for the addresses it has.
-void Fleet::note_stranger(const HostedProxy& found) {
-  auto& stranger = strangers_[found.id];
-  stranger = {found.network, {}};
+void Fleet::note_foreign_proxy(const HostedProxy& found) {
+  auto& foreign = foreign_proxies_[found.id];
+  foreign = {found.network, {}};
   if (!found.state) return;
   for (const auto& unit : found.state->units)
     for (const auto& address : unit.addresses)
-      stranger.addresses.emplace(address.address, unit.unit);
+      foreign.addresses.emplace(address.address, unit.unit);
 }
 
 /// What its agent holds, in place of what we thought.
-void Fleet::take_state(Proxy& proxy, const std::vector<protocol::UnitState>& units) {
+void Fleet::adopt_units(Proxy& proxy, const std::vector<protocol::UnitState>& units) {
   std::set<std::string> seen;
-  std::vector<std::string> doubles;
+  std::vector<std::string> duplicates;
   for (const auto& state : units) {
     const auto holder = holders_.try_emplace(state.unit, proxy.host.id).first;
     if (holder->second != proxy.host.id) {
-      doubles.push_back(state.unit);
+      duplicates.push_back(state.unit);
       continue;
     }
     seen.insert(state.unit);
@@ -127,14 +127,14 @@ void Fleet::take_state(Proxy& proxy, const std::vector<protocol::UnitState>& uni
   for (auto& [name, unit] : proxy.units) {
     if (seen.contains(name)) continue;
     unit.acknowledged = {};
-    if (unit.leaving()) left.push_back(name);
+    if (unit.releasing()) left.push_back(name);
   }
-  for (const auto& name : left) gone(proxy, name);
-  drop_doubles(proxy, doubles);
+  for (const auto& name : left) unit_released(proxy, name);
+  release_duplicates(proxy, duplicates);
 }
 
 /// Another proxy has them, too, and had them first: two with one address must not be.
-void Fleet::drop_doubles(Proxy& proxy, const std::vector<std::string>& units) {
+void Fleet::release_duplicates(Proxy& proxy, const std::vector<std::string>& units) {
   if (units.empty() || proxy.removing) return;
   log::warn("{} holds {} Services that another proxy has", proxy.host.name, units.size());
   if (proxy.warm()) return remove_proxy(proxy.host.id);
@@ -158,18 +158,18 @@ void Fleet::start_now(const std::string& id) {
       if (found == proxies_.end()) return;
       found->second.starting = false;
       if (result->ok()) return container_started(id);
-      not_started(found->second, result->error());
+      on_start_failed(found->second, result->error());
     });
   });
 }
 
 /// A container that does not start again is of no use: its Service gets another one. An engine that
 /// is away says nothing about the container.
-void Fleet::not_started(Proxy& proxy, const core::Error& why) {
+void Fleet::on_start_failed(Proxy& proxy, const core::Error& why) {
   log::warn("{} does not start again: {}", proxy.host.name, why.text());
-  if (!is_passing(why.kind)) return remove_proxy(proxy.host.id);
+  if (!is_transient(why.kind)) return remove_proxy(proxy.host.id);
   loop_.after(kRetryStart, [this, id = proxy.host.id] {
-    if (const auto found = proxies_.find(id); found != proxies_.end()) tell_all(found->second);
+    if (const auto found = proxies_.find(id); found != proxies_.end()) notify_units(found->second);
   });
 }
 
@@ -197,7 +197,7 @@ void Fleet::removed(const std::string& id, const core::Result<void>& result) {
     });
     return;
   }
-  forget(id);
+  drop_proxy(id);
   refill_after_loss();
 }
 
@@ -211,7 +211,7 @@ void Fleet::container_started(const std::string& id) {
   for (auto& [name, unit] : proxy.units) unit.acknowledged = {};
   proxy.trouble = "the container was started again";
   open_channel(proxy);
-  tell_all(proxy);
+  notify_units(proxy);
 }
 
 void Fleet::container_died(const std::string& id) {
@@ -226,17 +226,17 @@ void Fleet::container_died(const std::string& id) {
     ++refill_failures_;  // if the next one ends like this, too, we must not go on and on
     return remove_proxy(id);
   }
-  log::warn("{}: the proxy container stopped", title(proxy));
-  tell_all(proxy);
+  log::warn("{}: the proxy container stopped", describe(proxy));
+  notify_units(proxy);
 }
 
 void Fleet::container_destroyed(const std::string& id) {
-  strangers_.erase(id);
+  foreign_proxies_.erase(id);
   const auto found = proxies_.find(id);
   if (found == proxies_.end()) return;
   if (!found->second.removing)
     log::warn("the proxy container {} was removed", found->second.host.name);
-  forget(id);
+  drop_proxy(id);
   executor_.submit([this, id] {
     host_.disconnect(id);
     // Its volume is still there, unless the removal was our own.

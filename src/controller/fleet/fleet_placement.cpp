@@ -12,26 +12,26 @@ namespace kindlb::controller {
 namespace {
 
 /// Beyond the agent's own limit for Envoy's word.
-constexpr std::chrono::seconds kReleaseLimit{15};
+constexpr std::chrono::seconds kReleaseTimeout{15};
 
 }  // namespace
 
-Fleet::Held Fleet::find(const std::string& unit) const {
+Fleet::UnitRef Fleet::find(const std::string& unit) const {
   const auto holder = holders_.find(unit);
   if (holder == holders_.end()) return {};
   auto& proxy = const_cast<Proxy&>(proxies_.at(holder->second));
   return {&proxy, &proxy.units.at(unit)};
 }
 
-const Fleet::Making* Fleet::making_for(const std::string& unit) const {
-  const auto found = std::find_if(making_.begin(), making_.end(), [&](const auto& item) {
-    return item.second.wishes.contains(unit);
+const Fleet::PendingProxy* Fleet::pending_for(const std::string& unit) const {
+  const auto found = std::find_if(pending_.begin(), pending_.end(), [&](const auto& item) {
+    return item.second.requests.contains(unit);
   });
-  return found == making_.end() ? nullptr : &found->second;
+  return found == pending_.end() ? nullptr : &found->second;
 }
 
 /// A warm one must be able to serve at once; one that is on its way up is worth joining.
-core::ProxyLoad Fleet::room_of(const Proxy& proxy, const std::string& but_for) const {
+core::ProxyLoad Fleet::room_of(const Proxy& proxy, const std::string& excluding) const {
   const bool up = proxy.warm()
                       ? proxy.channel == Channel::Open && proxy.envoy == protocol::EnvoyState::Live
                       : proxy.envoy != protocol::EnvoyState::Down;
@@ -46,29 +46,29 @@ core::ProxyLoad Fleet::room_of(const Proxy& proxy, const std::string& but_for) c
     out.largest = std::max(out.largest, watches);
   };
   for (const auto& [name, unit] : proxy.units)
-    if (name != but_for) count(unit.watches);
+    if (name != excluding) count(unit.watches);
   const auto now = Loop::Clock::now();
-  for (const auto& [name, promise] : proxy.promises) {
-    if (name == but_for || promise.until <= now) continue;
-    if (out.cluster.empty()) out.cluster = promise.cluster;
-    count(promise.watches);
+  for (const auto& [name, reservation] : proxy.reservations) {
+    if (name == excluding || reservation.until <= now) continue;
+    if (out.cluster.empty()) out.cluster = reservation.cluster;
+    count(reservation.watches);
   }
   return out;
 }
 
-std::vector<core::ProxyLoad> Fleet::rooms(const std::string& but_for) const {
+std::vector<core::ProxyLoad> Fleet::rooms(const std::string& excluding) const {
   std::vector<core::ProxyLoad> out;
-  for (const auto& [id, proxy] : proxies_) out.push_back(room_of(proxy, but_for));
-  for (const auto& [id, making] : making_) {
+  for (const auto& [id, proxy] : proxies_) out.push_back(room_of(proxy, excluding));
+  for (const auto& [id, pending] : pending_) {
     core::ProxyLoad room{.id = id,
-                         .cluster = making.cluster,
-                         .network = making.network,
-                         .services = making.wishes.size(),
+                         .cluster = pending.cluster,
+                         .network = pending.network,
+                         .services = pending.requests.size(),
                          .capacity = protocol::kUsualWatches,
-                         .healthy = !making.unwanted};
-    for (const auto& [unit, wish] : making.wishes) {
-      room.watches += wish.watches;
-      room.largest = std::max(room.largest, wish.watches);
+                         .healthy = !pending.unwanted};
+    for (const auto& [unit, request] : pending.requests) {
+      room.watches += request.watches;
+      room.largest = std::max(room.largest, request.watches);
     }
     out.push_back(std::move(room));
   }
@@ -76,28 +76,29 @@ std::vector<core::ProxyLoad> Fleet::rooms(const std::string& but_for) const {
 }
 
 /// Where it was promised room, if that is still there.
-std::optional<std::string> Fleet::choose(const ProxyWish& wish) const {
-  const core::PlacementRequest need{wish.cluster(), wish.network, wish.watches};
+std::optional<std::string> Fleet::choose_proxy(const ProxyRequest& request) const {
+  const core::PlacementRequest need{request.cluster(), request.network, request.watches};
   for (const auto& [id, proxy] : proxies_)
-    if (proxy.promises.contains(wish.unit) &&
-        core::place({room_of(proxy, wish.unit)}, need, options_.services_per_proxy))
+    if (proxy.reservations.contains(request.unit) &&
+        core::place({room_of(proxy, request.unit)}, need, options_.services_per_proxy))
       return id;
-  return core::place(rooms(wish.unit), need, options_.services_per_proxy);
+  return core::place(rooms(request.unit), need, options_.services_per_proxy);
 }
 
-void Fleet::hold(Proxy& proxy, const ProxyWish& wish) {
+void Fleet::assign(Proxy& proxy, const ProxyRequest& request) {
   const bool first = proxy.warm();
-  proxy.cluster = wish.cluster();
-  proxy.units[wish.unit] = {.owner = wish.owner, .watches = wish.watches};
-  proxy.promises.erase(wish.unit);
-  holders_[wish.unit] = proxy.host.id;
+  proxy.cluster = request.cluster();
+  proxy.units[request.unit] = {.owner = request.owner, .watches = request.watches};
+  proxy.reservations.erase(request.unit);
+  holders_[request.unit] = proxy.host.id;
   if (!first) return;
   if (options_.services_per_proxy != 1) proxy.number = free_number(proxy.cluster);
-  name(proxy, wish.unit, wish.owner);
+  rename_container(proxy, request.unit, request.owner);
 }
 
 /// For people: nothing depends on it.
-void Fleet::name(const Proxy& proxy, const std::string& unit, const std::string& owner) {
+void Fleet::rename_container(const Proxy& proxy, const std::string& unit,
+                             const std::string& owner) {
   executor_.submit(
       [this, id = proxy.host.id, cluster = proxy.cluster, number = proxy.number, unit, owner] {
         const auto renamed =
@@ -116,44 +117,44 @@ unsigned Fleet::free_number(const std::string& cluster) const {
   return number;
 }
 
-void Fleet::make_for(const ProxyWish& wish) {
-  const auto id = "making-" + std::to_string(next_id_++);
-  making_[id] = {wish.network, wish.cluster(), {{wish.unit, wish}}};
-  executor_.submit([this, id, network = wish.network] {
+void Fleet::create_for(const ProxyRequest& request) {
+  const auto id = "pending-" + std::to_string(next_id_++);
+  pending_[id] = {request.network, request.cluster(), {{request.unit, request}}};
+  executor_.submit([this, id, network = request.network] {
     auto result = std::make_shared<core::Result<HostedProxy>>(host_.create(network));
-    loop_.post([this, id, result] { made(id, std::move(*result)); });
+    loop_.post([this, id, result] { created(id, std::move(*result)); });
   });
 }
 
-void Fleet::made(const std::string& making, core::Result<HostedProxy> result) {
-  const auto node = making_.extract(making);
-  const auto& wishes = node.mapped().wishes;
+void Fleet::created(const std::string& pending, core::Result<HostedProxy> result) {
+  const auto node = pending_.extract(pending);
+  const auto& requests = node.mapped().requests;
   if (!result.ok()) {
-    for (const auto& [unit, wish] : wishes) callbacks_.claim_failed(unit, result.error());
+    for (const auto& [unit, request] : requests) callbacks_.claim_failed(unit, result.error());
     return;
   }
   const auto id = result->id;
   auto& proxy = proxies_[id];
   proxy.host = std::move(result).value();
-  for (const auto& [unit, wish] : wishes)
-    if (!find(unit)) hold(proxy, wish);
+  for (const auto& [unit, request] : requests)
+    if (!find(unit)) assign(proxy, request);
   // Let go only when it is gone; or everybody was found elsewhere meanwhile.
   if (node.mapped().unwanted || proxy.warm()) return remove_proxy(id);
   open_channel(proxy);
-  tell_all(proxy);
+  notify_units(proxy);
 }
 
 void Fleet::remove(const std::string& unit) {
-  for (auto& [id, making] : making_) {
-    if (!making.wishes.contains(unit)) continue;
-    if (making.wishes.size() == 1) {
-      making.unwanted = true;
+  for (auto& [id, pending] : pending_) {
+    if (!pending.requests.contains(unit)) continue;
+    if (pending.requests.size() == 1) {
+      pending.unwanted = true;
       return;
     }
-    making.wishes.erase(unit);
+    pending.requests.erase(unit);
     return callbacks_.changed(unit);
   }
-  if (const auto held = find(unit)) leave(*held.proxy, unit);
+  if (const auto held = find(unit)) release_unit(*held.proxy, unit);
 }
 
 /// With its clusters being exchanged once, as the agent counts.
@@ -163,48 +164,49 @@ bool Fleet::outgrows(const Proxy& proxy, const std::string& unit, std::size_t wa
          others.watches + watches + std::max(others.largest, watches) > proxy.capacity;
 }
 
-void Fleet::leave(Proxy& proxy, const std::string& name) {
+void Fleet::release_unit(Proxy& proxy, const std::string& name) {
   auto& unit = proxy.units.at(name);
-  if (proxy.removing || unit.leaving()) return;
-  unit.release = next_id_++;
+  if (proxy.removing || unit.releasing()) return;
+  unit.release_id = next_id_++;
   unit.sent = {};
   const bool last = std::all_of(proxy.units.begin(), proxy.units.end(),
-                                [](const auto& item) { return item.second.leaving(); });
+                                [](const auto& item) { return item.second.releasing(); });
   if (last) return remove_proxy(proxy.host.id);
   send_release(proxy, name, unit);
 }
 
-void Fleet::send_release(Proxy& proxy, const std::string& name, Unit& leaving) {
-  loop_.after(kReleaseLimit, [this, name, id = leaving.release] { give_up_waiting(name, id); });
-  send(proxy, name, protocol::Release{leaving.release, name});
+void Fleet::send_release(Proxy& proxy, const std::string& name, Unit& releasing) {
+  loop_.after(kReleaseTimeout,
+              [this, name, id = releasing.release_id] { on_answer_timeout(name, id); });
+  send(proxy, name, protocol::Release{releasing.release_id, name});
 }
 
 /// The agent has taken it away: address, listeners and all. By value: its name may be the very one
 /// that is erased here.
-void Fleet::gone(Proxy& proxy, std::string unit) {
+void Fleet::unit_released(Proxy& proxy, std::string unit) {
   log::debug("{} has left {}", unit, proxy.host.name);
   proxy.units.erase(unit);
-  proxy.waiting.erase(unit);
+  proxy.unsent.erase(unit);
   holders_.erase(unit);
   if (proxy.warm()) remove_proxy(proxy.host.id);
   callbacks_.changed(unit);
 }
 
 /// The proxy is no more, and its Services need another one.
-void Fleet::forget(const std::string& id) {
+void Fleet::drop_proxy(const std::string& id) {
   const auto node = proxies_.extract(id);
   for (const auto& [unit, state] : node.mapped().units) holders_.erase(unit);
-  tell_all(node.mapped());
+  notify_units(node.mapped());
 }
 
 /// For people: the Service it serves, or how many.
-std::string Fleet::title(const Proxy& proxy) {
+std::string Fleet::describe(const Proxy& proxy) {
   if (proxy.warm()) return proxy.host.name;
   if (proxy.units.size() == 1) return proxy.units.begin()->second.owner;
   return std::to_string(proxy.units.size()) + " Services of " + proxy.cluster;
 }
 
-void Fleet::tell_all(const Proxy& proxy) {
+void Fleet::notify_units(const Proxy& proxy) {
   for (const auto& [unit, state] : proxy.units) callbacks_.changed(unit);
 }
 

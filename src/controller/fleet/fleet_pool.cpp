@@ -42,7 +42,7 @@ void Fleet::refill() {
   if (!discovered_) return;
   trim_warm();
   for (const auto& network : networks_) {
-    std::size_t have = warming_.contains(network) ? warming_.at(network) : 0;
+    std::size_t have = creating_warm_.contains(network) ? creating_warm_.at(network) : 0;
     for (const auto& [id, proxy] : proxies_)
       if (proxy.warm() && !proxy.removing && proxy.host.network == network) ++have;
     for (; have < options_.warm_proxies; ++have) create_warm(network);
@@ -58,11 +58,11 @@ void Fleet::trim_warm() {
 }
 
 void Fleet::create_warm(const std::string& network) {
-  ++warming_[network];
+  ++creating_warm_[network];
   executor_.submit([this, network] {
     auto result = std::make_shared<core::Result<HostedProxy>>(host_.create(network));
     loop_.post([this, network, result] {
-      if (--warming_[network] == 0) warming_.erase(network);
+      if (--creating_warm_[network] == 0) creating_warm_.erase(network);
       if (!result->ok()) {
         log::warn("cannot start a warm proxy on network {}: {}", network, result->error().text());
         refill_soon(core::delay_before(refill_failures_++, kRefillBackoff, 0.5));

@@ -28,8 +28,8 @@ class ProxyHost {
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void agent_said(const std::string& id, protocol::Message message) = 0;
-    virtual void agent_lost(const std::string& id, const std::string& why) = 0;
+    virtual void on_agent_message(const std::string& id, protocol::Message message) = 0;
+    virtual void on_channel_closed(const std::string& id, const std::string& why) = 0;
   };
 
   virtual ~ProxyHost() = default;

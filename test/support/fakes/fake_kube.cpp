@@ -37,7 +37,7 @@ void take_back(Service& service) {
 
 // ---- the watch ---------------------------------------------------------------------------------
 
-void FakeKube::tell(Edit edit) {
+void FakeKube::notify(Edit edit) {
   if (down_) return;  // the list after it tells
   if (holding_)
     held_.push_back(std::move(edit));
@@ -45,30 +45,30 @@ void FakeKube::tell(Edit edit) {
     watch_(std::move(edit));
 }
 
-void FakeKube::tell_everything() {
-  tell([all = values_of(services_)](auto& store) { return store.replace_services(all); });
-  tell([all = values_of(slices_)](auto& store) { return store.replace_slices(all); });
-  tell([all = values_of(nodes_)](auto& store) { return store.replace_nodes(all); });
+void FakeKube::notify_all() {
+  notify([all = values_of(services_)](auto& store) { return store.replace_services(all); });
+  notify([all = values_of(slices_)](auto& store) { return store.replace_slices(all); });
+  notify([all = values_of(nodes_)](auto& store) { return store.replace_nodes(all); });
 }
 
 void FakeKube::watch(Watch watch) {
   const std::lock_guard lock(mutex_);
   watch_ = std::move(watch);
   held_.clear();
-  if (watch_) tell_everything();
+  if (watch_) notify_all();
 }
 
-void FakeKube::hold_news(bool hold) {
+void FakeKube::hold_watch_events(bool hold) {
   const std::lock_guard lock(mutex_);
   holding_ = hold;
   if (hold) return;
-  for (auto& edit : std::exchange(held_, {})) tell(std::move(edit));
+  for (auto& edit : std::exchange(held_, {})) notify(std::move(edit));
 }
 
 void FakeKube::set_down(bool down) {
   const std::lock_guard lock(mutex_);
   down_ = down;
-  if (!down) tell_everything();
+  if (!down) notify_all();
 }
 
 void FakeKube::fail_next(const std::string& operation, Error error, int times) {
@@ -95,19 +95,19 @@ core::ServiceKey FakeKube::key_of(const std::string& name) const {
 
 void FakeKube::store(Service service) {
   service.resource_version = std::to_string(++version_);
-  tell([service](auto& store) { return store.put_service(service); });
+  notify([service](auto& store) { return store.put_service(service); });
   auto key = service.key;
   services_.insert_or_assign(std::move(key), std::move(service));
 }
 
 /// Stores it, or lets it go when it is being deleted and nothing holds it back.
-void FakeKube::settle(Service service) {
+void FakeKube::store_or_delete(Service service) {
   const auto key = service.key;
   const bool gone = service.deleting && service.finalizers.empty();
   if (!gone) return store(std::move(service));
   ++version_;
   services_.erase(key);
-  tell([key](auto& store) { return store.remove_service(key); });
+  notify([key](auto& store) { return store.remove_service(key); });
 }
 
 Service FakeKube::create(Service service) {
@@ -122,7 +122,7 @@ void FakeKube::edit(const std::string& name, const std::function<void(Service&)>
   const std::lock_guard lock(mutex_);
   auto service = services_.at(key_of(name));
   change(service);
-  settle(std::move(service));
+  store_or_delete(std::move(service));
 }
 
 void FakeKube::remove(const std::string& name) {
@@ -132,19 +132,19 @@ void FakeKube::remove(const std::string& name) {
 void FakeKube::put_slice(core::EndpointSlice slice) {
   const std::lock_guard lock(mutex_);
   slice.service.cluster = cluster_;
-  tell([slice](auto& store) { return store.put_slice(slice); });
+  notify([slice](auto& store) { return store.put_slice(slice); });
   slices_.insert_or_assign({slice.service.ns, slice.name}, std::move(slice));
 }
 
 void FakeKube::remove_slice(const std::string& ns, const std::string& name) {
   const std::lock_guard lock(mutex_);
   slices_.erase({ns, name});
-  tell([ns, name](auto& store) { return store.remove_slice(ns, name); });
+  notify([ns, name](auto& store) { return store.remove_slice(ns, name); });
 }
 
 void FakeKube::put_node(core::Node node) {
   const std::lock_guard lock(mutex_);
-  tell([node](auto& store) { return store.put_node(node); });
+  notify([node](auto& store) { return store.put_node(node); });
   nodes_.insert_or_assign(node.name, std::move(node));
 }
 
@@ -219,7 +219,7 @@ core::Result<void> FakeKube::release(const kube::ReleasePatch& patch) {
   auto service = found->second;
   std::erase(service.finalizers, core::kFinalizer);
   if (patch.clear_status) take_back(service);
-  if (service != found->second) settle(std::move(service));
+  if (service != found->second) store_or_delete(std::move(service));
   return {};
 }
 

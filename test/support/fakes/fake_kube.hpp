@@ -29,7 +29,7 @@ class FakeKube final : public kube::Api {
   /// Lists everything, then tells every change. Null ends it.
   void watch(Watch watch);
   /// News wait until they are let through; the API itself goes on.
-  void hold_news(bool hold);
+  void hold_watch_events(bool hold);
   /// Nobody answers. When it is over, watches list again.
   void set_down(bool down);
   /// The next `times` calls of "apply", "release" or "event" fail.
@@ -64,9 +64,9 @@ class FakeKube final : public kube::Api {
   std::optional<core::Error> enter(const std::string& operation, const core::ServiceKey& key);
   core::Result<core::Service> write(const core::StatusApply& apply);
   void store(core::Service service);
-  void settle(core::Service service);
-  void tell(Edit edit);
-  void tell_everything();
+  void store_or_delete(core::Service service);
+  void notify(Edit edit);
+  void notify_all();
 
   Journal& journal_;
   const std::string cluster_;

@@ -24,9 +24,9 @@ void FakeProxyHost::reject_next(protocol::RejectStage stage, const std::string& 
   for (int i = 0; i < times; ++i) refusals_.push_back({stage, text});
 }
 
-void FakeProxyHost::add_stranger(const core::IpAddress& address) {
+void FakeProxyHost::occupy_address(const core::IpAddress& address) {
   const std::lock_guard lock(mutex_);
-  strangers_.insert(address);
+  occupied_.insert(address);
 }
 
 void FakeProxyHost::block_direct_path(bool blocked) {
@@ -39,7 +39,7 @@ void FakeProxyHost::mute(bool muted) {
   muted_ = muted;
 }
 
-void FakeProxyHost::clog(const std::string& id) {
+void FakeProxyHost::block_sends(const std::string& id) {
   const std::lock_guard lock(mutex_);
   boxes_.at(id).clogged = true;
 }
@@ -59,7 +59,7 @@ void FakeProxyHost::make_outdated(const std::string& id) {
   boxes_.at(id).seen.current = false;
 }
 
-void FakeProxyHost::give_away(const std::string& id) {
+void FakeProxyHost::assign_to_other_kindlb(const std::string& id) {
   const std::lock_guard lock(mutex_);
   boxes_.at(id).seen.own_pool = false;
 }
@@ -102,7 +102,7 @@ void FakeProxyHost::break_channel(const std::string& id) {
     const std::lock_guard lock(mutex_);
     boxes_.at(id).connected = false;
   }
-  lose(id, "the stream broke");
+  close_channel(id, "the stream broke");
 }
 
 void FakeProxyHost::envoy_goes_down(const std::string& id, const std::string& why) {
@@ -112,7 +112,7 @@ void FakeProxyHost::envoy_goes_down(const std::string& id, const std::string& wh
     box.envoy = EnvoyState::Down;
     for (auto& [unit, state] : box.units) state.acknowledged = false;
   }
-  say(id, protocol::Status{.envoy = EnvoyState::Down, .restarts = 0, .text = why});
+  deliver(id, protocol::Status{.envoy = EnvoyState::Down, .restarts = 0, .text = why});
 }
 
 void FakeProxyHost::envoy_comes_up(const std::string& id) {
@@ -124,7 +124,7 @@ void FakeProxyHost::envoy_comes_up(const std::string& id) {
     for (auto& [unit, state] : box.units) state.acknowledged = true;
     status.units = units(box);
   }
-  say(id, std::move(status));
+  deliver(id, std::move(status));
 }
 
 void FakeProxyHost::die(const std::string& id) {
@@ -135,8 +135,8 @@ void FakeProxyHost::die(const std::string& id) {
     box.seen.running = false;
     was_connected = std::exchange(box.connected, false);
   }
-  if (was_connected) lose(id, "the container stopped");
-  tell("die", id);
+  if (was_connected) close_channel(id, "the container stopped");
+  publish_event("die", id);
 }
 
 void FakeProxyHost::vanish(const std::string& id) {
@@ -145,7 +145,7 @@ void FakeProxyHost::vanish(const std::string& id) {
     const std::lock_guard lock(mutex_);
     boxes_.erase(id);
   }
-  tell("destroy", id);
+  publish_event("destroy", id);
 }
 
 void FakeProxyHost::give_unit(const std::string& id, const protocol::UnitState& unit) {
@@ -256,7 +256,7 @@ core::Result<HostedProxy> FakeProxyHost::create(const std::string& network) {
     found->second.seen.running = true;
     out = found->second.seen;
   }
-  tell("start", id);
+  publish_event("start", id);
   return out;
 }
 
@@ -269,7 +269,7 @@ core::Result<void> FakeProxyHost::start(const std::string& id) {
     if (std::exchange(found->second.seen.running, true)) return {};
     found->second.envoy = EnvoyState::Live;
   }
-  tell("start", id);
+  publish_event("start", id);
   return {};
 }
 
@@ -304,8 +304,8 @@ core::Result<void> FakeProxyHost::remove(const std::string& id) {
     was_running = boxes_.at(id).seen.running;
     was_there = boxes_.erase(id) > 0;
   }
-  if (was_running) tell("die", id);
-  if (was_there) tell("destroy", id);
+  if (was_running) publish_event("die", id);
+  if (was_there) publish_event("destroy", id);
   return {};
 }
 
@@ -324,7 +324,7 @@ core::Result<void> FakeProxyHost::connect(const std::string& id) {
     hello.units = units(box);
     hello.watches = box.watches;
   }
-  say(id, std::move(hello));
+  deliver(id, std::move(hello));
   return {};
 }
 
@@ -352,7 +352,7 @@ bool FakeProxyHost::send(const std::string& id, const protocol::Message& message
       if (!muted_) reply = answer(found->second, *release);
     }
   }
-  if (reply) say(id, std::move(*reply));
+  if (reply) deliver(id, std::move(*reply));
   return true;
 }
 
@@ -363,7 +363,7 @@ protocol::Message FakeProxyHost::answer(Box& box, const protocol::Apply& apply) 
     return protocol::Rejected{apply.id, apply.unit.unit, apply.unit.revision, stage, text};
   };
   for (const auto& address : apply.unit.addresses)
-    if (strangers_.contains(address.address))
+    if (occupied_.contains(address.address))
       return rejected(protocol::RejectStage::Address, address.address.text() + " is in use");
   if (!refusals_.empty()) {
     const auto refusal = std::move(refusals_.front());
@@ -374,7 +374,7 @@ protocol::Message FakeProxyHost::answer(Box& box, const protocol::Apply& apply) 
   box.units.insert_or_assign(
       apply.unit.unit, protocol::UnitState{apply.unit.unit, apply.unit.owner, apply.unit.revision,
                                            true, apply.unit.addresses, apply.unit.clusters.size()});
-  return protocol::Applied{apply.id, apply.unit.unit, apply.unit.revision, try_out(apply)};
+  return protocol::Applied{apply.id, apply.unit.unit, apply.unit.revision, run_probes(apply)};
 }
 
 protocol::Message FakeProxyHost::answer(Box& box, const protocol::Release& release) {
@@ -384,7 +384,7 @@ protocol::Message FakeProxyHost::answer(Box& box, const protocol::Release& relea
 }
 
 /// A path with routes leads to pods; one without, to node ports.
-std::vector<protocol::ProbeOutcome> FakeProxyHost::try_out(const protocol::Apply& apply) const {
+std::vector<protocol::ProbeOutcome> FakeProxyHost::run_probes(const protocol::Apply& apply) const {
   std::vector<protocol::ProbeOutcome> out;
   const bool blocked = direct_blocked_ && !apply.unit.routes.empty();
   for (const auto& probe : apply.probes)
@@ -394,17 +394,17 @@ std::vector<protocol::ProbeOutcome> FakeProxyHost::try_out(const protocol::Apply
   return out;
 }
 
-void FakeProxyHost::say(const std::string& id, protocol::Message message) {
+void FakeProxyHost::deliver(const std::string& id, protocol::Message message) {
   const std::lock_guard lock(listener_mutex_);
-  if (listener_ != nullptr) listener_->agent_said(id, std::move(message));
+  if (listener_ != nullptr) listener_->on_agent_message(id, std::move(message));
 }
 
-void FakeProxyHost::lose(const std::string& id, const std::string& why) {
+void FakeProxyHost::close_channel(const std::string& id, const std::string& why) {
   const std::lock_guard lock(listener_mutex_);
-  if (listener_ != nullptr) listener_->agent_lost(id, why);
+  if (listener_ != nullptr) listener_->on_channel_closed(id, why);
 }
 
-void FakeProxyHost::tell(const std::string& action, const std::string& id) {
+void FakeProxyHost::publish_event(const std::string& action, const std::string& id) {
   const std::lock_guard lock(listener_mutex_);
   if (event_) event_(action, id);
 }

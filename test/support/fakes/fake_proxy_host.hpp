@@ -1,6 +1,6 @@
 #pragma once
 // Proxies in memory, each with an agent that answers at once and remembers its units as the real
-// one does. Faults per operation, strangers on the network, stuck or lost channels and dying
+// one does. Faults per operation, addresses in use by other hosts, stuck or lost channels and dying
 // containers on demand. Thread-safe; the listener and the engine's events are called without the
 // lock, on whichever thread caused them.
 
@@ -29,17 +29,17 @@ class FakeProxyHost final : public controller::ProxyHost {
   void fail_next(const std::string& operation, core::Error error, int times = 1);
   /// The next Applies are refused with this.
   void reject_next(protocol::RejectStage stage, const std::string& text, int times = 1);
-  void add_stranger(const core::IpAddress& address);
+  void occupy_address(const core::IpAddress& address);
   void block_direct_path(bool blocked);
   /// Agents take Applies in and say nothing.
   void mute(bool muted);
   /// send() gives false although the channel is open.
-  void clog(const std::string& id);
+  void block_sends(const std::string& id);
   void hide_state(const std::string& id);
   /// How many files its Envoy can watch.
   void limit_watches(const std::string& id, std::size_t watches);
   void make_outdated(const std::string& id);
-  void give_away(const std::string& id);  ///< to another kindlb on this engine
+  void assign_to_other_kindlb(const std::string& id);  ///< to another kindlb on this engine
   /// Called in the middle of list(), after it has looked: to make things happen meanwhile.
   void on_listing(std::function<void()> hook);
   /// Called once in the middle of create(), when the container is there but does not run yet.
@@ -102,10 +102,10 @@ class FakeProxyHost final : public controller::ProxyHost {
   std::vector<protocol::UnitState> units(const Box& box) const;
   protocol::Message answer(Box& box, const protocol::Apply& apply);
   protocol::Message answer(Box& box, const protocol::Release& release);
-  std::vector<protocol::ProbeOutcome> try_out(const protocol::Apply& apply) const;
-  void say(const std::string& id, protocol::Message message);
-  void lose(const std::string& id, const std::string& why);
-  void tell(const std::string& action, const std::string& id);
+  std::vector<protocol::ProbeOutcome> run_probes(const protocol::Apply& apply) const;
+  void deliver(const std::string& id, protocol::Message message);
+  void close_channel(const std::string& id, const std::string& why);
+  void publish_event(const std::string& action, const std::string& id);
 
   Journal& journal_;
   mutable std::mutex mutex_;
@@ -117,7 +117,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   std::map<std::string, Box> boxes_;
   std::map<std::string, std::deque<core::Error>> faults_;
   std::deque<Refusal> refusals_;
-  std::set<core::IpAddress> strangers_;
+  std::set<core::IpAddress> occupied_;
   bool direct_blocked_ = false;
   bool muted_ = false;
   unsigned born_ = 0;

@@ -29,9 +29,9 @@ struct ProviderSettings {
   std::size_t warm_proxies = 2;
   std::size_t services_per_proxy = 1;  ///< 0: no limit
   std::string envoy_image;
-  std::string agent_binary;       ///< empty: next to this program
-  bool delete_on_exit = false;    ///< release every Service before leaving
-  std::function<void()> settled;  ///< called once, when the work of starting up is over
+  std::string agent_binary;             ///< empty: next to this program
+  bool delete_on_exit = false;          ///< release every Service before leaving
+  std::function<void()> on_started_up;  ///< called once, when the work of starting up is over
 };
 
 /// Return the image that proxies are made from; build it if it is missing.

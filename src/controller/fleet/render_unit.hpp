@@ -7,6 +7,6 @@
 
 namespace kindlb::controller {
 
-protocol::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision);
+protocol::Unit render_unit(const core::ProxyConfig& config, const core::Revision& revision);
 
 }  // namespace kindlb::controller

@@ -1,4 +1,4 @@
-#include "fleet/unit_message.hpp"
+#include "fleet/render_unit.hpp"
 
 #include "kindlb/envoy/render.hpp"
 
@@ -6,7 +6,7 @@
 
 namespace kindlb::controller {
 
-protocol::Unit unit_message(const core::ProxyConfig& config, const core::Revision& revision) {
+protocol::Unit render_unit(const core::ProxyConfig& config, const core::Revision& revision) {
   auto rendered = envoy::render(config, {protocol::kXdsDir, protocol::kEndpointsDir});
   protocol::Unit unit;
   unit.unit = config.unit;
