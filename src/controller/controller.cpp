@@ -1,7 +1,9 @@
 #include "controller.hpp"
 
+#include "background.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
+#include "kindlb/proxy/containers.hpp"
 
 #include <utility>
 
@@ -9,7 +11,6 @@ namespace kindlb::controller {
 
 namespace {
 
-constexpr const char* kProxyLabel = "kindlb.dev/proxy";
 constexpr core::Backoff kEngineBackoff{std::chrono::milliseconds(100),
                                        std::chrono::milliseconds(3'000)};
 constexpr core::Backoff kClusterBackoff{std::chrono::milliseconds(500),
@@ -132,7 +133,7 @@ void Controller::on_engine_event(const docker::Event& event) {
 }
 
 void Controller::on_container_event(const docker::Event& event) {
-  if (!attribute(event, kProxyLabel).empty()) {
+  if (!attribute(event, proxy::kProxyLabel).empty()) {
     if (event.action == "start") fleet_.container_started(event.id);
     if (event.action == "die") fleet_.container_died(event.id);
     if (event.action == "destroy") fleet_.container_destroyed(event.id);
@@ -168,18 +169,16 @@ void Controller::refresh_clusters() {
     list_again_ = true;
     return;
   }
-  engine_work_.submit([this] {
-    auto result = std::make_shared<core::Result<std::vector<docker::Container>>>(
-        engine_.list_containers({kKindClusterLabel}));
-    loop_.post([this, result] {
-      listing_ = false;
-      if (result->ok())
-        nodes_listed(**result);
-      else
-        refresh_clusters_soon(std::chrono::seconds(1));
-      if (std::exchange(list_again_, false)) refresh_clusters();
-    });
-  });
+  const auto listed = [this](const core::Result<std::vector<docker::Container>>& nodes) {
+    listing_ = false;
+    if (nodes.ok())
+      nodes_listed(*nodes);
+    else
+      refresh_clusters_soon(std::chrono::seconds(1));
+    if (std::exchange(list_again_, false)) refresh_clusters();
+  };
+  run_then(
+      engine_work_, loop_, [this] { return engine_.list_containers({kKindClusterLabel}); }, listed);
 }
 
 void Controller::nodes_listed(const std::vector<docker::Container>& nodes) {
@@ -217,11 +216,11 @@ void Controller::sync_cluster(const KindCluster& cluster) {
 
 void Controller::connect(const KindCluster& cluster) {
   clusters_[cluster.name].connecting = true;
-  engine_work_.submit([this, cluster] {
-    auto result =
-        std::make_shared<core::Result<ClusterConnection>>(connect_cluster(engine_, cluster));
-    loop_.post([this, cluster, result] { connected(cluster, std::move(*result)); });
-  });
+  run_then(
+      engine_work_, loop_, [this, cluster] { return connect_cluster(engine_, cluster); },
+      [this, cluster](core::Result<ClusterConnection> result) {
+        connected(cluster, std::move(result));
+      });
 }
 
 void Controller::connected(const KindCluster& cluster, core::Result<ClusterConnection> result) {
@@ -264,7 +263,7 @@ void Controller::remove_orphaned_proxies(const std::map<std::string, KindCluster
     return;
   }
   for (const auto& held : fleet_.held_units()) {
-    const auto cluster = held.owner.substr(0, held.owner.find('/'));
+    const auto cluster = protocol::cluster_of(held.owner);
     if (present.contains(cluster) || cluster.find('@') != std::string::npos) continue;
     log::info("{}: the cluster is gone; removing its proxy", held.owner);
     fleet_.remove(held.unit);

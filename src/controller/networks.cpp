@@ -1,6 +1,7 @@
 #include "networks.hpp"
 
-#include <memory>
+#include "background.hpp"
+
 #include <utility>
 
 namespace kindlb::controller {
@@ -24,10 +25,9 @@ void Networks::refresh(const std::string& name) {
     entry.again = true;
     return;
   }
-  executor_.submit([this, name] {
-    auto result = std::make_shared<core::Result<docker::Network>>(engine_.inspect_network(name));
-    loop_.post([this, name, result] { looked_up(name, *result); });
-  });
+  run_then(
+      executor_, loop_, [this, name] { return engine_.inspect_network(name); },
+      [this, name](const core::Result<docker::Network>& result) { looked_up(name, result); });
 }
 
 void Networks::looked_up(const std::string& name, const core::Result<docker::Network>& result) {

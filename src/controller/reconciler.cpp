@@ -88,8 +88,7 @@ void Reconciler::network_changed(const std::string& network) {
 void Reconciler::sweep_orphans() {
   if (!parts_.fleet.discovered()) return;
   for (const auto& held : parts_.fleet.held_units()) {
-    const auto slash = held.owner.find('/');
-    const auto found = clusters_.find(held.owner.substr(0, slash));
+    const auto found = clusters_.find(protocol::cluster_of(held.owner));
     if (found == clusters_.end() || !found->second.store.synced()) continue;
     const auto& services = found->second.store.services();
     const bool wanted = std::any_of(services.begin(), services.end(), [&](const auto& item) {

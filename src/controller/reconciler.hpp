@@ -117,6 +117,7 @@ class Reconciler {
   void retry_direct_path(const core::Service& service, Record& record, const core::Plan& plan,
                          const core::ProxyView& proxy);
   void replan_after(const core::ServiceKey& key, Record& record, std::chrono::milliseconds delay);
+  static std::chrono::milliseconds next_retry_delay(Record& record);
   void retry_later(const core::Service& service, Record& record);
   void write(Cluster& cluster, const core::Service& service, core::Plan plan);
   void written(const core::ServiceKey& key, const std::string& uid,

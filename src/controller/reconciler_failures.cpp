@@ -71,10 +71,13 @@ void Reconciler::replan_after(const core::ServiceKey& key, Record& record,
   });
 }
 
+std::chrono::milliseconds Reconciler::next_retry_delay(Record& record) {
+  return core::delay_before(record.failures++, core::Backoff{}, jitter());
+}
+
 void Reconciler::retry_later(const core::Service& service, Record& record) {
   if (std::exchange(record.retry_scheduled, true)) return;
-  const auto delay = core::delay_before(record.failures++, core::Backoff{}, jitter());
-  parts_.loop.after(delay, [this, key = service.key, uid = record.uid] {
+  parts_.loop.after(next_retry_delay(record), [this, key = service.key, uid = record.uid] {
     auto* again = find_record(key);
     if (again == nullptr || again->uid != uid) return;
     again->retry_scheduled = false;

@@ -1,5 +1,4 @@
-#include "jitter.hpp"
-#include "kindlb/core/backoff.hpp"
+#include "background.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/log/log.hpp"
 #include "reconciler.hpp"
@@ -7,6 +6,16 @@
 #include <utility>
 
 namespace kindlb::controller {
+
+namespace {
+
+/// Events are for people: one that cannot be written is not worth a retry.
+void emit(kube::Api& api, const core::Service& about, const core::EventNote& note) {
+  if (const auto sent = api.emit(about, note); !sent.ok())
+    log::debug("{}: no Event: {}", about.key.text(), sent.error().text());
+}
+
+}  // namespace
 
 void Reconciler::write(Cluster& cluster, const core::Service& service, core::Plan plan) {
   cluster.records.at(service.key).writing = true;
@@ -18,9 +27,7 @@ void Reconciler::write(Cluster& cluster, const core::Service& service, core::Pla
     auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan.write));
     parts_.loop.post([this, key, uid = plan.write->uid, result] { written(key, uid, *result); });
     if (!result->ok()) return;
-    for (const auto& event : plan.events)
-      if (const auto sent = api->emit(**result, event); !sent.ok())
-        log::debug("{}: no Event: {}", key.text(), sent.error().text());
+    for (const auto& event : plan.events) emit(*api, **result, event);
   });
 }
 
@@ -34,7 +41,7 @@ void Reconciler::written(const core::ServiceKey& key, const std::string& uid,
   // Gone: the watch tells what became of it, and there is nothing to write to.
   if (result.error().kind == core::ErrorKind::NotFound) return;
   log::warn("{}: cannot write the status: {}", key.text(), result.error().text());
-  replan_after(key, *record, core::delay_before(record->failures++, core::Backoff{}, jitter()));
+  replan_after(key, *record, next_retry_delay(*record));
 }
 
 /// The watch may know better: that the Service is gone, or is a namesake by now.
@@ -55,15 +62,13 @@ void Reconciler::release(Cluster& cluster, const core::Service& service, core::T
   cluster.records.at(service.key).releasing = true;
   const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
   log::info("{}: released", service.key.text());
-  parts_.api_work.submit([this, api = cluster.api, about = service, patch] {
+  const auto work = [api = cluster.api, about = service, patch] {
     // Before the finalizer goes: afterwards there may be no object left to speak about.
-    const core::EventNote note{core::EventType::Normal, "Deleted",
-                               "The load balancer has been removed."};
-    if (const auto sent = api->emit(about, note); !sent.ok())
-      log::debug("{}: no Event: {}", about.key.text(), sent.error().text());
-    auto result = std::make_shared<core::Result<void>>(api->release(patch));
-    parts_.loop.post([this, about, result] { released(about, *result); });
-  });
+    emit(*api, about, {core::EventType::Normal, "Deleted", "The load balancer has been removed."});
+    return api->release(patch);
+  };
+  run_then(parts_.api_work, parts_.loop, work,
+           [this, about = service](const auto& result) { released(about, result); });
 }
 
 void Reconciler::released(const core::Service& about, const core::Result<void>& result) {
@@ -76,8 +81,7 @@ void Reconciler::released(const core::Service& about, const core::Result<void>& 
     return mark_dirty(about.key);
   }
   log::warn("{}: cannot release the Service: {}", about.key.text(), result.error().text());
-  replan_after(about.key, *record,
-               core::delay_before(record->failures++, core::Backoff{}, jitter()));
+  replan_after(about.key, *record, next_retry_delay(*record));
 }
 
 }  // namespace kindlb::controller

@@ -1,26 +1,26 @@
 #include "kindlb/protocol/protocol.hpp"
 
-#include "json_shape.hpp"
+#include "json_fields.hpp"
 
 #include <array>
 
 namespace kindlb::protocol {
-namespace shape {
+namespace codec {
 
 template <>
-struct Words<EnvoyState> {
+struct EnumNames<EnvoyState> {
   static constexpr std::array kList{std::pair{EnvoyState::Starting, "starting"},
                                     std::pair{EnvoyState::Live, "live"},
                                     std::pair{EnvoyState::Down, "down"}};
 };
 template <>
-struct Words<ProbeResult> {
+struct EnumNames<ProbeResult> {
   static constexpr std::array kList{std::pair{ProbeResult::Reached, "reached"},
                                     std::pair{ProbeResult::Refused, "refused"},
                                     std::pair{ProbeResult::Unreachable, "unreachable"}};
 };
 template <>
-struct Words<RejectStage> {
+struct EnumNames<RejectStage> {
   static constexpr std::array kList{
       std::pair{RejectStage::Invalid, "invalid"},      std::pair{RejectStage::Address, "address"},
       std::pair{RejectStage::Route, "route"},          std::pair{RejectStage::Filter, "filter"},
@@ -29,195 +29,130 @@ struct Words<RejectStage> {
 };
 
 template <>
-struct Shape<Resource> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("name", of.name);
-    walk.need("body", of.body);
-  }
+struct Fields<Resource> {
+  static constexpr std::tuple kAll{required("name", &Resource::name),
+                                   required("body", &Resource::body)};
 };
 template <>
-struct Shape<Assignment> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("cluster", of.cluster);
-    walk.need("file", of.file);
-    walk.need("body", of.body);
-  }
+struct Fields<Assignment> {
+  static constexpr std::tuple kAll{required("cluster", &Assignment::cluster),
+                                   required("file", &Assignment::file),
+                                   required("body", &Assignment::body)};
 };
 template <>
-struct Shape<core::Route> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("to", of.to);
-    walk.need("via", of.via);
-  }
+struct Fields<core::Route> {
+  static constexpr std::tuple kAll{required("to", &core::Route::to),
+                                   required("via", &core::Route::via)};
 };
 template <>
-struct Shape<core::Target> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("address", of.address);
-    walk.need("port", of.port);
-  }
+struct Fields<core::Target> {
+  static constexpr std::tuple kAll{required("address", &core::Target::address),
+                                   required("port", &core::Target::port)};
 };
 template <>
-struct Shape<core::Probe> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("label", of.label);
-    walk.need("targets", of.targets);
-  }
+struct Fields<core::Probe> {
+  static constexpr std::tuple kAll{required("label", &core::Probe::label),
+                                   required("targets", &core::Probe::targets)};
 };
 template <>
-struct Shape<core::UdpRule> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("at", of.at);
-    walk.need("restricted", of.restricted);
-    walk.may("allowed", of.allowed);
-    walk.may("divert", of.divert);
-    walk.may("listener", of.listener);
-    walk.may("cluster", of.cluster);
-  }
+struct Fields<core::UdpRule> {
+  static constexpr std::tuple kAll{required("at", &core::UdpRule::at),
+                                   required("restricted", &core::UdpRule::restricted),
+                                   optional("allowed", &core::UdpRule::allowed),
+                                   optional("divert", &core::UdpRule::divert),
+                                   optional("listener", &core::UdpRule::listener),
+                                   optional("cluster", &core::UdpRule::cluster)};
 };
 template <>
-struct Shape<Unit> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("unit", of.unit);
-    walk.need("owner", of.owner);
-    walk.need("revision", of.revision);
-    walk.may("addresses", of.addresses);
-    walk.may("routes", of.routes);
-    walk.may("listeners", of.listeners);
-    walk.may("clusters", of.clusters);
-    walk.may("assignments", of.assignments);
-    walk.may("gates", of.udp_rules);
-    walk.may("gated_listeners", of.listeners_behind_rules);
-  }
+struct Fields<Unit> {
+  static constexpr std::tuple kAll{
+      required("unit", &Unit::unit),         required("owner", &Unit::owner),
+      required("revision", &Unit::revision), optional("addresses", &Unit::addresses),
+      optional("routes", &Unit::routes),     optional("listeners", &Unit::listeners),
+      optional("clusters", &Unit::clusters), optional("assignments", &Unit::assignments),
+      optional("gates", &Unit::udp_rules),       optional("gated_listeners", &Unit::listeners_behind_rules)};
 };
 template <>
-struct Shape<UnitState> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("unit", of.unit);
-    walk.need("owner", of.owner);
-    walk.need("revision", of.revision);
-    walk.need("acknowledged", of.acknowledged);
-    walk.may("addresses", of.addresses);
-    walk.may("watches", of.watches);
-  }
+struct Fields<UnitState> {
+  static constexpr std::tuple kAll{required("unit", &UnitState::unit),
+                                   required("owner", &UnitState::owner),
+                                   required("revision", &UnitState::revision),
+                                   required("acknowledged", &UnitState::acknowledged),
+                                   optional("addresses", &UnitState::addresses),
+                                   optional("watches", &UnitState::watches)};
 };
 template <>
-struct Shape<ProbeOutcome> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("label", of.label);
-    walk.need("result", of.result);
-    walk.may("detail", of.detail);
-  }
+struct Fields<ProbeOutcome> {
+  static constexpr std::tuple kAll{required("label", &ProbeOutcome::label),
+                                   required("result", &ProbeOutcome::result),
+                                   optional("detail", &ProbeOutcome::detail)};
 };
 template <>
-struct Shape<AgentState> {
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("agent", of.agent);
-    walk.need("envoy", of.envoy);
-    walk.need("units", of.units);
-    walk.may("watches", of.watches);
-  }
+struct Fields<AgentState> {
+  static constexpr std::tuple kAll{
+      required("agent", &AgentState::agent), required("envoy", &AgentState::envoy),
+      required("units", &AgentState::units), optional("watches", &AgentState::watches)};
 };
 template <>
-struct Shape<Hello> {
+struct Fields<Hello> {
   static constexpr const char* kType = "hello";
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("protocol", of.protocol);
-    walk.need("agent", of.agent);
-    walk.need("envoy", of.envoy);
-    walk.need("units", of.units);
-    walk.may("watches", of.watches);
-  }
+  static constexpr std::tuple kAll{
+      required("protocol", &Hello::protocol), required("agent", &Hello::agent),
+      required("envoy", &Hello::envoy), required("units", &Hello::units),
+      optional("watches", &Hello::watches)};
 };
 template <>
-struct Shape<Prepare> {
+struct Fields<Prepare> {
   static constexpr const char* kType = "prepare";
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("id", of.id);
-    walk.need("addresses", of.addresses);
-  }
+  static constexpr std::tuple kAll{required("id", &Prepare::id),
+                                   required("addresses", &Prepare::addresses)};
 };
 template <>
-struct Shape<Apply> {
+struct Fields<Apply> {
   static constexpr const char* kType = "apply";
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("id", of.id);
-    walk.need("unit", of.unit);
-    walk.may("probes", of.probes);
-    walk.may("probe_timeout_ms", of.probe_timeout);
-  }
+  static constexpr std::tuple kAll{required("id", &Apply::id), required("unit", &Apply::unit),
+                                   optional("probes", &Apply::probes),
+                                   optional("probe_timeout_ms", &Apply::probe_timeout)};
 };
 template <>
-struct Shape<Release> {
+struct Fields<Release> {
   static constexpr const char* kType = "release";
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("id", of.id);
-    walk.need("unit", of.unit);
-  }
+  static constexpr std::tuple kAll{required("id", &Release::id), required("unit", &Release::unit)};
 };
 template <>
-struct Shape<Applied> {
+struct Fields<Applied> {
   static constexpr const char* kType = "applied";
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("id", of.id);
-    walk.need("unit", of.unit);
-    walk.need("revision", of.revision);
-    walk.may("probes", of.probes);
-  }
+  static constexpr std::tuple kAll{required("id", &Applied::id), required("unit", &Applied::unit),
+                                   required("revision", &Applied::revision),
+                                   optional("probes", &Applied::probes)};
 };
 template <>
-struct Shape<Rejected> {
+struct Fields<Rejected> {
   static constexpr const char* kType = "rejected";
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("id", of.id);
-    walk.need("unit", of.unit);
-    walk.need("revision", of.revision);
-    walk.need("stage", of.stage);
-    walk.need("text", of.text);
-  }
+  static constexpr std::tuple kAll{required("id", &Rejected::id), required("unit", &Rejected::unit),
+                                   required("revision", &Rejected::revision),
+                                   required("stage", &Rejected::stage),
+                                   required("text", &Rejected::text)};
 };
 template <>
-struct Shape<Status> {
+struct Fields<Status> {
   static constexpr const char* kType = "status";
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.need("envoy", of.envoy);
-    walk.may("restarts", of.restarts);
-    walk.may("text", of.text);
-    walk.need("units", of.units);
-  }
+  static constexpr std::tuple kAll{
+      required("envoy", &Status::envoy), optional("restarts", &Status::restarts),
+      optional("text", &Status::text), required("units", &Status::units)};
 };
 template <>
-struct Shape<Bye> {
+struct Fields<Bye> {
   static constexpr const char* kType = "bye";
-  template <typename Walker, typename T>
-  static void list(Walker& walk, T& of) {
-    walk.may("reason", of.reason);
-  }
+  static constexpr std::tuple kAll{optional("reason", &Bye::reason)};
 };
 
-}  // namespace shape
+}  // namespace codec
 
 namespace {
 
-using shape::json;
-using shape::parse_object;
+using codec::json;
+using codec::parse_object;
 
 /// Text from outside (Envoy's, a user's) may hold bytes that are not UTF-8: they are replaced.
 std::string text_of(const json& object) {
@@ -232,9 +167,9 @@ std::optional<Message> read_as(const std::string& type, const json& object, std:
     return std::nullopt;
   } else {
     using Alternative = std::variant_alternative_t<Index, Message>;
-    if (type != shape::Shape<Alternative>::kType) return read_as<Index + 1>(type, object, why);
+    if (type != codec::Fields<Alternative>::kType) return read_as<Index + 1>(type, object, why);
     Alternative out;
-    if (shape::read(object, out, why)) return out;
+    if (codec::read(object, out, why)) return out;
     why = type + ": " + why;
     return std::nullopt;
   }
@@ -242,7 +177,7 @@ std::optional<Message> read_as(const std::string& type, const json& object, std:
 
 template <typename... Alternatives>
 bool is_type_of(const std::variant<Alternatives...>& /*tag*/, const std::string& type) {
-  return ((type == shape::Shape<Alternatives>::kType) || ...);
+  return ((type == codec::Fields<Alternatives>::kType) || ...);
 }
 
 std::string type_of(const json& object) {
@@ -253,11 +188,23 @@ std::string type_of(const json& object) {
 
 }  // namespace
 
+std::optional<core::ServiceKey> parse_owner(const std::string& owner) {
+  const auto first = owner.find('/');
+  const auto second = owner.find('/', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return std::nullopt;
+  return core::ServiceKey{owner.substr(0, first), owner.substr(first + 1, second - first - 1),
+                          owner.substr(second + 1)};
+}
+
+std::string cluster_of(const std::string& owner) {
+  return owner.substr(0, owner.find('/'));
+}
+
 std::string encode(const Message& message) {
   const auto body = std::visit(
       []<typename T>(const T& alternative) {
-        json out = shape::write(alternative);
-        out["type"] = shape::Shape<T>::kType;
+        json out = codec::write(alternative);
+        out["type"] = codec::Fields<T>::kType;
         return out;
       },
       message);
@@ -279,19 +226,19 @@ std::optional<std::uint64_t> refused_id(std::string_view line) {
   if (object.is_discarded() || !is_type_of(Message{}, type_of(object))) return std::nullopt;
   const auto found = object.find("id");
   std::uint64_t id = 0;
-  if (found == object.end() || !shape::read(*found, id, why)) return std::nullopt;
+  if (found == object.end() || !codec::read(*found, id, why)) return std::nullopt;
   return id;
 }
 
 std::string encode_state(const AgentState& state) {
-  return text_of(shape::write(state)) + "\n";
+  return text_of(codec::write(state)) + "\n";
 }
 
 std::optional<AgentState> decode_state(std::string_view text) {
   std::string why;
   const json object = parse_object(text, kMaxLine, why);
   AgentState out;
-  if (object.is_discarded() || !shape::read(object, out, why)) return std::nullopt;
+  if (object.is_discarded() || !codec::read(object, out, why)) return std::nullopt;
   return out;
 }
 

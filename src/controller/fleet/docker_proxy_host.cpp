@@ -11,14 +11,6 @@ namespace kindlb::controller {
 
 namespace {
 
-core::ServiceKey parse_owner(const std::string& text) {
-  const auto first = text.find('/');
-  const auto second = text.find('/', first + 1);
-  if (first == std::string::npos || second == std::string::npos) return {"", "", text};
-  return {text.substr(0, first), text.substr(first + 1, second - first - 1),
-          text.substr(second + 1)};
-}
-
 bool has_ipv6(const docker::Network& network) {
   return std::any_of(network.subnets.begin(), network.subnets.end(), [](const auto& subnet) {
     return subnet.cidr.address.family() == core::IpFamily::V6;
@@ -138,7 +130,8 @@ core::Result<void> DockerProxyHost::start(const std::string& id) {
 
 core::Result<void> DockerProxyHost::rename(const std::string& id, const std::string& owner,
                                            const std::string& unit) {
-  return engine_.rename_container(id, proxy::claimed_name(parse_owner(owner), unit));
+  const auto key = protocol::parse_owner(owner).value_or(core::ServiceKey{"", "", owner});
+  return engine_.rename_container(id, proxy::claimed_name(key, unit));
 }
 
 core::Result<void> DockerProxyHost::rename_shared(const std::string& id, const std::string& cluster,

@@ -37,7 +37,7 @@ struct ProxyRequest {
   std::string network;
   std::size_t watches = 1;  ///< see core::watches_of
 
-  std::string cluster() const { return owner.substr(0, owner.find('/')); }
+  std::string cluster() const { return protocol::cluster_of(owner); }
 };
 
 class Fleet final : public ProxyHost::Listener {
@@ -173,6 +173,7 @@ class Fleet final : public ProxyHost::Listener {
   void unit_released(Proxy& proxy, std::string unit);
   void drop_proxy(const std::string& id);
 
+  void listed(const std::set<std::string>& before, core::Result<std::vector<HostedProxy>> found);
   void adopt(std::set<std::string> gone, std::vector<HostedProxy> found);
   void adopt_one(HostedProxy found);
   void note_foreign_proxy(const HostedProxy& found);
@@ -186,6 +187,7 @@ class Fleet final : public ProxyHost::Listener {
   void await_hello(const std::string& id);
   void channel_opened(const std::string& id, const core::Result<void>& result);
   void reconnect(Proxy& proxy);
+  static void abandon_sent(Proxy& proxy);
   void send(Proxy& proxy, const std::string& unit, protocol::Message message);
   void send_unsent(Proxy& proxy);
   void on_answer_timeout(const std::string& unit, std::uint64_t message);
@@ -197,6 +199,7 @@ class Fleet final : public ProxyHost::Listener {
   void refill_after_loss();
   void refill();
   void create_warm(const std::string& network);
+  void warm_created(const std::string& network, core::Result<HostedProxy> result);
   void trim_warm();
 
   void on_first_hello(Proxy& proxy);

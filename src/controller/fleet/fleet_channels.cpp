@@ -1,4 +1,5 @@
 // The fleet's talk with its agents: channels opened and opened again, and what is said on them.
+#include "background.hpp"
 #include "fleet/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
@@ -54,10 +55,9 @@ void Fleet::open_next_channel() {
 void Fleet::open_channel(Proxy& proxy) {
   if (proxy.channel != Channel::Closed || proxy.removing || !proxy.host.running) return;
   proxy.channel = Channel::Opening;
-  executor_.submit([this, id = proxy.host.id] {
-    auto result = std::make_shared<core::Result<void>>(host_.connect(id));
-    loop_.post([this, id, result] { channel_opened(id, *result); });
-  });
+  run_then(
+      executor_, loop_, [this, id = proxy.host.id] { return host_.connect(id); },
+      [this, id = proxy.host.id](const core::Result<void>& result) { channel_opened(id, result); });
 }
 
 void Fleet::channel_opened(const std::string& id, const core::Result<void>& result) {
@@ -109,7 +109,7 @@ void Fleet::on_channel_closed(const std::string& id, const std::string& why) {
     if (found == proxies_.end()) return;
     auto& proxy = found->second;
     proxy.channel = Channel::Closed;
-    for (auto& [name, unit] : proxy.units) unit.sent = {};
+    abandon_sent(proxy);
     if (proxy.removing || !proxy.host.running) return;
     log::debug("lost the channel to {}: {}", proxy.host.name, why);
     reopen_later(proxy);
@@ -121,9 +121,13 @@ void Fleet::on_channel_closed(const std::string& id, const std::string& why) {
 void Fleet::reconnect(Proxy& proxy) {
   host_.disconnect(proxy.host.id);
   proxy.channel = Channel::Closed;
-  for (auto& [name, unit] : proxy.units) unit.sent = {};
+  abandon_sent(proxy);
   open_channel(proxy);
   notify_units(proxy);
+}
+
+void Fleet::abandon_sent(Proxy& proxy) {
+  for (auto& [name, unit] : proxy.units) unit.sent = {};
 }
 
 void Fleet::send(Proxy& proxy, const std::string& unit, protocol::Message message) {

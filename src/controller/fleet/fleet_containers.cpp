@@ -1,11 +1,11 @@
 // The fleet's containers: found, adopted, started again, removed, and what the engine tells of
 // them.
+#include "background.hpp"
 #include "fleet/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
 #include "kindlb/proxy/containers.hpp"
 
-#include <memory>
 #include <utility>
 
 namespace kindlb::controller {
@@ -32,22 +32,26 @@ void Fleet::discover() {
   // What is made while the engine is being asked is not gone because the answer lacks it.
   std::set<std::string> before;
   for (const auto& [id, proxy] : proxies_) before.insert(id);
-  executor_.submit([this, before = std::move(before)] {
-    auto found = std::make_shared<core::Result<std::vector<HostedProxy>>>(host_.list());
-    loop_.post([this, before, found] {
-      if (!found->ok()) {
-        log::warn("cannot list the proxies: {}", found->error().text());
-        loop_.after(std::chrono::seconds(1), [this] {
-          discovering_ = false;
-          discover();
-        });
-        return;
-      }
+  run_then(
+      executor_, loop_, [this] { return host_.list(); },
+      [this, before = std::move(before)](core::Result<std::vector<HostedProxy>> found) {
+        listed(before, std::move(found));
+      });
+}
+
+void Fleet::listed(const std::set<std::string>& before,
+                   core::Result<std::vector<HostedProxy>> found) {
+  if (!found.ok()) {
+    log::warn("cannot list the proxies: {}", found.error().text());
+    loop_.after(std::chrono::seconds(1), [this] {
       discovering_ = false;
-      adopt(before, std::move(*found).value());
-      if (std::exchange(discover_again_, false)) discover();
+      discover();
     });
-  });
+    return;
+  }
+  discovering_ = false;
+  adopt(before, std::move(found).value());
+  if (std::exchange(discover_again_, false)) discover();
 }
 
 void Fleet::adopt(std::set<std::string> gone, std::vector<HostedProxy> found) {
@@ -121,7 +125,7 @@ void Fleet::adopt_units(Proxy& proxy, const std::vector<protocol::UnitState>& un
     unit.watches = state.watches;
     unit.acknowledged =
         state.acknowledged ? core::Revision::parse(state.revision) : core::Revision{};
-    proxy.cluster = state.owner.substr(0, state.owner.find('/'));
+    proxy.cluster = protocol::cluster_of(state.owner);
   }
   std::vector<std::string> left;
   for (auto& [name, unit] : proxy.units) {
@@ -151,16 +155,15 @@ void Fleet::start(const std::string& unit) {
 
 void Fleet::start_now(const std::string& id) {
   if (!proxies_.contains(id)) return;
-  executor_.submit([this, id] {
-    auto result = std::make_shared<core::Result<void>>(host_.start(id));
-    loop_.post([this, id, result] {
-      const auto found = proxies_.find(id);
-      if (found == proxies_.end()) return;
-      found->second.starting = false;
-      if (result->ok()) return container_started(id);
-      on_start_failed(found->second, result->error());
-    });
-  });
+  run_then(
+      executor_, loop_, [this, id] { return host_.start(id); },
+      [this, id](const core::Result<void>& result) {
+        const auto found = proxies_.find(id);
+        if (found == proxies_.end()) return;
+        found->second.starting = false;
+        if (result.ok()) return container_started(id);
+        on_start_failed(found->second, result.error());
+      });
 }
 
 /// A container that does not start again is of no use: its Service gets another one. An engine that
@@ -176,11 +179,12 @@ void Fleet::on_start_failed(Proxy& proxy, const core::Error& why) {
 void Fleet::remove_proxy(const std::string& id) {
   auto& proxy = proxies_.at(id);
   if (std::exchange(proxy.removing, true)) return;
-  executor_.submit([this, id] {
+  const auto remove = [this, id] {
     host_.disconnect(id);
-    auto result = std::make_shared<core::Result<void>>(host_.remove(id));
-    loop_.post([this, id, result] { removed(id, *result); });
-  });
+    return host_.remove(id);
+  };
+  run_then(executor_, loop_, remove,
+           [this, id](const core::Result<void>& result) { removed(id, result); });
 }
 
 void Fleet::removed(const std::string& id, const core::Result<void>& result) {
@@ -221,7 +225,7 @@ void Fleet::container_died(const std::string& id) {
   proxy.host.running = false;
   proxy.envoy = protocol::EnvoyState::Down;
   proxy.trouble = "its container stopped";
-  for (auto& [name, unit] : proxy.units) unit.sent = {};
+  abandon_sent(proxy);
   if (proxy.warm()) {
     ++refill_failures_;  // if the next one ends like this, too, we must not go on and on
     return remove_proxy(id);

@@ -1,10 +1,10 @@
 // The fleet's Services on their proxies: which goes where, and how it leaves again.
+#include "background.hpp"
 #include "fleet/fleet.hpp"
 #include "kindlb/log/log.hpp"
 #include "kindlb/proxy/containers.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 namespace kindlb::controller {
@@ -120,10 +120,9 @@ unsigned Fleet::free_number(const std::string& cluster) const {
 void Fleet::create_for(const ProxyRequest& request) {
   const auto id = "pending-" + std::to_string(next_id_++);
   pending_[id] = {request.network, request.cluster(), {{request.unit, request}}};
-  executor_.submit([this, id, network = request.network] {
-    auto result = std::make_shared<core::Result<HostedProxy>>(host_.create(network));
-    loop_.post([this, id, result] { created(id, std::move(*result)); });
-  });
+  run_then(
+      executor_, loop_, [this, network = request.network] { return host_.create(network); },
+      [this, id](core::Result<HostedProxy> result) { created(id, std::move(result)); });
 }
 
 void Fleet::created(const std::string& pending, core::Result<HostedProxy> result) {

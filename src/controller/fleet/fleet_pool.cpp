@@ -1,9 +1,9 @@
 // The fleet's warm proxies: how many there are to be, and where.
+#include "background.hpp"
 #include "fleet/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
 
-#include <memory>
 #include <utility>
 
 namespace kindlb::controller {
@@ -59,22 +59,25 @@ void Fleet::trim_warm() {
 
 void Fleet::create_warm(const std::string& network) {
   ++creating_warm_[network];
-  executor_.submit([this, network] {
-    auto result = std::make_shared<core::Result<HostedProxy>>(host_.create(network));
-    loop_.post([this, network, result] {
-      if (--creating_warm_[network] == 0) creating_warm_.erase(network);
-      if (!result->ok()) {
-        log::warn("cannot start a warm proxy on network {}: {}", network, result->error().text());
-        refill_soon(core::delay_before(refill_failures_++, kRefillBackoff, 0.5));
-        return;
-      }
-      const auto id = (*result)->id;
-      auto& proxy = proxies_[id];
-      proxy.host = std::move(*result).value();
-      open_channel(proxy);
-      trim_warm();
-    });
-  });
+  run_then(
+      executor_, loop_, [this, network] { return host_.create(network); },
+      [this, network](core::Result<HostedProxy> result) {
+        warm_created(network, std::move(result));
+      });
+}
+
+void Fleet::warm_created(const std::string& network, core::Result<HostedProxy> result) {
+  if (--creating_warm_[network] == 0) creating_warm_.erase(network);
+  if (!result.ok()) {
+    log::warn("cannot start a warm proxy on network {}: {}", network, result.error().text());
+    refill_soon(core::delay_before(refill_failures_++, kRefillBackoff, 0.5));
+    return;
+  }
+  const auto id = result->id;
+  auto& proxy = proxies_[id];
+  proxy.host = std::move(result).value();
+  open_channel(proxy);
+  trim_warm();
 }
 
 }  // namespace kindlb::controller

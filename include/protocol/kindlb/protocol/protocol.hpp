@@ -5,6 +5,7 @@
 
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/proxy_config.hpp"
+#include "kindlb/core/service.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -59,6 +60,12 @@ struct Unit {
 
   bool operator==(const Unit&) const = default;
 };
+
+/// Return the Service that an owner text names ("cluster/namespace/name"); the inverse of
+/// core::ServiceKey::text(). Nothing for any other text.
+std::optional<core::ServiceKey> parse_owner(const std::string& owner);
+/// Return the cluster an owner text names: everything before the first slash.
+std::string cluster_of(const std::string& owner);
 
 // kindlb -> agent --------------------------------------------------------------------------------
 

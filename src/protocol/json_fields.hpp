@@ -1,8 +1,13 @@
 #pragma once
 // JSON from and into plain structs, for codecs' .cpp files only (it pulls in the JSON library).
-// Shape<T> lists the fields of T once; Writer and Reader both walk that list, so that what is
-// written and what is read cannot drift apart. `need` fields must be present when read, `may` ones
-// keep their default. Reading never throws, whatever the input.
+//
+// Fields<T>::kAll lists the fields of T once, as (JSON name, member) pairs. write() and read() both
+// follow that list, so that what is written and what is read cannot drift apart. A required field
+// must be present when read; an optional one keeps the member's default, which is how a field is
+// added without breaking older peers. All fields are always written. Unknown fields are ignored.
+//
+// Reading never throws, whatever the input: the text is bounded in size, depth and number of values
+// before the parser sees it, and every access checks the type.
 
 #include "kindlb/core/ip.hpp"
 
@@ -13,44 +18,52 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-namespace kindlb::protocol::shape {
+namespace kindlb::protocol::codec {
 
 using json = nlohmann::json;
 
-template <typename T>
-struct Shape;
+/// One field of T: its name in JSON and the member it is stored in.
+template <typename T, typename Value>
+struct Field {
+  const char* name;
+  Value T::*member;
+  bool required;
+};
 
-/// Lists an enumeration's values with their names on the wire.
+template <typename T, typename Value>
+constexpr Field<T, Value> required(const char* name, Value T::*member) {
+  return {name, member, true};
+}
+template <typename T, typename Value>
+constexpr Field<T, Value> optional(const char* name, Value T::*member) {
+  return {name, member, false};
+}
+
+/// Specialised per struct: `kAll`, a tuple of Field; for messages also `kType`, the value of
+/// "type".
+template <typename T>
+struct Fields;
+
+/// Specialised per enumeration: `kList`, its values with their names on the wire.
 template <typename E>
-struct Words;
+struct EnumNames;
 
 // Writing ----------------------------------------------------------------------------------------
 
 template <typename T>
 json write(const T& value);
 
-struct Writer {
-  json out = json::object();
-
-  template <typename T>
-  void need(const char* name, const T& value) {
-    out[name] = write(value);
-  }
-  template <typename T>
-  void may(const char* name, const T& value) {
-    need(name, value);
-  }
-};
-
 template <typename T>
 json write_value(const T& value) {
-  Writer writer;
-  Shape<T>::list(writer, value);
-  return std::move(writer.out);
+  json out = json::object();
+  std::apply([&](const auto&... field) { ((out[field.name] = write(value.*field.member)), ...); },
+             Fields<T>::kAll);
+  return out;
 }
 template <typename T>
 json write_value(const std::vector<T>& items) {
@@ -71,8 +84,8 @@ inline json write_value(std::chrono::milliseconds duration) {
 template <typename T>
 json write(const T& value) {
   if constexpr (std::is_enum_v<T>) {
-    for (const auto& [entry, word] : Words<T>::kList)
-      if (entry == value) return word;
+    for (const auto& [entry, name] : EnumNames<T>::kList)
+      if (entry == value) return name;
     return nullptr;
   } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
     return value;
@@ -81,52 +94,36 @@ json write(const T& value) {
   }
 }
 
-// Reading: each read() answers whether `from` was such a value; `why` then says what was wrong
-// ------
+// Reading ----------------------------------------------------------------------------------------
+// Each read() returns whether `from` is such a value. If not, `why` says what is wrong, prefixed by
+// the path to it: "unit: addresses: item 0: expected ...".
 
 template <typename T>
 bool read(const json& from, T& out, std::string& why);
-
-struct Reader {
-  const json& from;
-  std::string& why;
-  bool ok = true;
-
-  template <typename T>
-  void need(const char* name, T& out) {
-    field(name, out, true);
-  }
-  template <typename T>
-  void may(const char* name, T& out) {
-    field(name, out, false);
-  }
-
- private:
-  template <typename T>
-  void field(const char* name, T& out, bool required) {
-    if (!ok) return;
-    const auto found = from.find(name);
-    if (found == from.end()) {
-      ok = !required;
-      if (required) why = std::string(name) + ": missing";
-      return;
-    }
-    ok = read(*found, out, why);
-    if (!ok) why = std::string(name) + ": " + why;
-  }
-};
 
 inline bool refuse(const char* wanted, std::string& why) {
   why = std::string("expected ") + wanted;
   return false;
 }
 
+template <typename T, typename Value>
+bool read_field(const json& from, const Field<T, Value>& field, T& out, std::string& why) {
+  const auto found = from.find(field.name);
+  if (found == from.end()) {
+    if (field.required) why = std::string(field.name) + ": missing";
+    return !field.required;
+  }
+  if (read(*found, out.*field.member, why)) return true;
+  why = std::string(field.name) + ": " + why;
+  return false;
+}
+
 template <typename T>
 bool read_value(const json& from, T& out, std::string& why) {
   if (!from.is_object()) return refuse("an object", why);
-  Reader reader{from, why};
-  Shape<T>::list(reader, out);
-  return reader.ok;
+  return std::apply(
+      [&](const auto&... field) { return (read_field(from, field, out, why) && ...); },
+      Fields<T>::kAll);
 }
 template <typename T>
 bool read_value(const json& from, std::vector<T>& out, std::string& why) {
@@ -144,24 +141,26 @@ inline bool read_value(const json& from, std::string& out, std::string& why) {
   out = from.get_ref<const std::string&>();
   return true;
 }
-inline bool read_value(const json& from, core::IpAddress& out, std::string& why) {
-  const auto parsed =
-      from.is_string() ? core::IpAddress::parse(from.get_ref<const std::string&>()) : std::nullopt;
-  if (!parsed) return refuse("an IP address", why);
+
+/// IpAddress and Cidr: `T::parse` reads them from text.
+template <typename T>
+bool read_parsed(const json& from, T& out, const char* wanted, std::string& why) {
+  const auto parsed = from.is_string() ? T::parse(from.get_ref<const std::string&>())
+                                       : decltype(T::parse(std::string()))();
+  if (!parsed) return refuse(wanted, why);
   out = *parsed;
   return true;
 }
+inline bool read_value(const json& from, core::IpAddress& out, std::string& why) {
+  return read_parsed(from, out, "an IP address", why);
+}
 inline bool read_value(const json& from, core::Cidr& out, std::string& why) {
-  const auto parsed =
-      from.is_string() ? core::Cidr::parse(from.get_ref<const std::string&>()) : std::nullopt;
-  if (!parsed) return refuse("an address with its prefix length", why);
-  out = *parsed;
-  return true;
+  return read_parsed(from, out, "an address with its prefix length", why);
 }
 
 template <typename T>
 bool read_number(const json& from, T& out, std::string& why) {
-  // The parser keeps what is not negative as unsigned; nothing of ours is negative.
+  // The parser keeps what is not negative as unsigned; no field of ours is negative.
   if (!from.is_number_unsigned()) return refuse("a number", why);
   const auto number = from.get<std::uint64_t>();
   if (number > static_cast<std::uint64_t>(std::numeric_limits<T>::max()))
@@ -177,10 +176,10 @@ inline bool read_value(const json& from, std::chrono::milliseconds& out, std::st
 }
 
 template <typename T>
-bool read_word(const json& from, T& out, std::string& why) {
+bool read_enum(const json& from, T& out, std::string& why) {
   if (from.is_string())
-    for (const auto& [value, word] : Words<T>::kList)
-      if (from.get_ref<const std::string&>() == word) {
+    for (const auto& [value, name] : EnumNames<T>::kList)
+      if (from.get_ref<const std::string&>() == name) {
         out = value;
         return true;
       }
@@ -190,7 +189,7 @@ bool read_word(const json& from, T& out, std::string& why) {
 template <typename T>
 bool read(const json& from, T& out, std::string& why) {
   if constexpr (std::is_enum_v<T>) {
-    return read_word(from, out, why);
+    return read_enum(from, out, why);
   } else if constexpr (std::is_same_v<T, bool>) {
     if (!from.is_boolean()) return refuse("true or false", why);
     out = from.get<bool>();
@@ -206,8 +205,8 @@ bool read(const json& from, T& out, std::string& why) {
 inline constexpr std::size_t kMaxDepth = 32;
 inline constexpr std::size_t kMaxValues = 1'000'000;
 
-/// Counts brackets and commas outside strings before the parser builds a value for each of them.
-inline bool is_modest(std::string_view text) {
+/// Count brackets and commas outside strings, before the parser allocates a value for each of them.
+inline bool is_within_limits(std::string_view text) {
   std::size_t depth = 0;
   std::size_t values = 0;
   bool quoted = false;
@@ -224,17 +223,17 @@ inline bool is_modest(std::string_view text) {
   return true;
 }
 
-/// The object in `text`, or a discarded value with the reason in `why`.
+/// Return the object in `text`, or a discarded value with the reason in `why`.
 inline json parse_object(std::string_view text, std::size_t limit, std::string& why) {
   json parsed = json::value_t::discarded;
   if (text.size() > limit) {
     why = "longer than " + std::to_string(limit) + " bytes";
     return parsed;
   }
-  if (is_modest(text)) parsed = json::parse(text, nullptr, false);
+  if (is_within_limits(text)) parsed = json::parse(text, nullptr, false);
   if (parsed.is_object()) return parsed;
   why = "not a JSON object";
   return json::value_t::discarded;
 }
 
-}  // namespace kindlb::protocol::shape
+}  // namespace kindlb::protocol::codec
