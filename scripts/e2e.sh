@@ -70,7 +70,7 @@ start_kindlb() { # sets kindlb
   trap 'exit 143' TERM
   for ((i = 0; i < START_SECONDS * 5; i++)); do
     kill -0 "$kindlb" 2>/dev/null || break
-    ! grep -q 'in charge of' "$out/kindlb.log" || return 0
+    ! grep -q 'managing [0-9]* Services' "$out/kindlb.log" || return 0
     sleep 0.2
   done
   tail -n 15 "$out/kindlb.log" >&2

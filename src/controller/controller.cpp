@@ -75,7 +75,7 @@ void Controller::run(std::stop_token stop) {
 }
 
 void Controller::drain_until(std::chrono::steady_clock::time_point deadline) {
-  log::info("letting go of every Service (--on-exit delete)");
+  log::info("releasing every Service (--on-exit delete)");
   std::stop_source done;
   const std::function<void()> check = [&] {
     const bool done_all = reconciler_.drained() && !fleet_.has_warm();
@@ -108,7 +108,7 @@ void Controller::watch_engine(std::stop_token stop) {
         stop);
     if (stop.stop_requested()) return;
     if (failures == 0)
-      log::warn("lost the docker engine's events{}; trying again",
+      log::warn("docker engine: lost the event stream{}; reconnecting",
                 result.ok() ? "" : ": " + result.error().text());
     std::mutex mutex;
     std::condition_variable_any wake;
@@ -194,7 +194,7 @@ void Controller::nodes_listed(const std::vector<docker::Container>& nodes) {
   networks_.retain(reconciler_.networks());
   remove_orphaned_proxies(present);
   if (present.empty() && !std::exchange(logged_no_cluster_, true))
-    log::info("no kind cluster yet; waiting for one (kind create cluster)");
+    log::info("no kind cluster found; waiting for one (kind create cluster)");
   if (!present.empty()) logged_no_cluster_ = false;
 }
 
@@ -202,7 +202,7 @@ void Controller::sync_cluster(const KindCluster& cluster) {
   const bool fresh = !clusters_.contains(cluster.name);
   auto& known = clusters_[cluster.name];
   if (fresh) {
-    log::info("cluster {} found on network {}", cluster.name, cluster.network);
+    log::info("cluster {}: found on network {}", cluster.name, cluster.network);
     // Known to the reconciler at once: nothing new is allocated until it has shown its Services.
     reconciler_.add_cluster(cluster.name, cluster.network, nullptr);
   }
@@ -231,12 +231,14 @@ void Controller::connected(const KindCluster& cluster, core::Result<ClusterConne
   if (!result.ok()) {
     // A cluster being created has no API yet: that is not worth a warning each time.
     const auto level = known.failures == 0 ? log::Level::Info : log::Level::Debug;
-    log::write(level, "cluster {} does not answer yet: {}", cluster.name, result.error().text());
+    log::write(level, "cluster {}: API server not reachable yet: {}", cluster.name,
+               result.error().text());
     refresh_clusters_soon(core::delay_before(known.failures++, kClusterBackoff, 0.5));
     return;
   }
   known.failures = 0;
-  log::info("cluster {}: Kubernetes {} at {}", cluster.name, result->version, result->url);
+  log::info("cluster {}: connected to Kubernetes {} at {}", cluster.name, result->version,
+            result->url);
   reconciler_.add_cluster(cluster.name, cluster.network,
                           kube::make_api(result->client, cluster.name));
   known.feed = std::make_shared<ClusterFeed>(loop_, reconciler_, cluster.name, result->client);
@@ -244,7 +246,7 @@ void Controller::connected(const KindCluster& cluster, core::Result<ClusterConne
 }
 
 void Controller::drop_cluster(const std::string& name) {
-  log::info("cluster {} is gone", name);
+  log::info("cluster {}: removed", name);
   auto known = clusters_.extract(name);
   destroy_in_background(std::move(known.mapped().feed));
   reconciler_.remove_cluster(name);
@@ -265,7 +267,7 @@ void Controller::remove_orphaned_proxies(const std::map<std::string, KindCluster
   for (const auto& held : fleet_.held_units()) {
     const auto cluster = protocol::cluster_of(held.owner);
     if (present.contains(cluster) || cluster.find('@') != std::string::npos) continue;
-    log::info("{}: the cluster is gone; removing its proxy", held.owner);
+    log::info("{}: its cluster no longer exists; removing its proxy", held.owner);
     fleet_.remove(held.unit);
   }
 }

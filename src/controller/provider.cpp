@@ -29,7 +29,8 @@ core::Result<std::string> proxy_image(docker::Engine& engine, const ProviderSett
 
 void provide(docker::Engine& engine, const std::string& image, const ProviderSettings& settings,
              std::optional<GivenCluster> only, const std::stop_token& stop) {
-  if (settings.profile != "full") log::info("doing no more than profile {}", settings.profile);
+  if (settings.profile != "full")
+    log::info("profile {}: limiting capabilities to its set", settings.profile);
   Options options;
   options.policy = settings.policy;
   options.fleet.warm_proxies = settings.warm_proxies;
@@ -41,7 +42,7 @@ void provide(docker::Engine& engine, const std::string& image, const ProviderSet
   const auto pool = options.only ? options.only->name : std::string();
   DockerProxyHost host(engine, image, pool);
   Controller controller(engine, host, std::move(options));
-  log::info("kindlb {} is running; Ctrl-C stops it", base::version());
+  log::info("kindlb {} is running; press Ctrl-C to stop it", base::version());
   controller.run(stop);
 }
 

@@ -57,7 +57,7 @@ void Reconciler::update(const std::string& name, const std::function<Store::Keys
   for (const auto& key : edit(cluster.store)) mark_dirty(key);
   if (!cluster.was_synced && cluster.store.synced()) {
     cluster.was_synced = true;
-    log::info("cluster {}: {} Services, {} nodes", name, cluster.store.services().size(),
+    log::info("cluster {}: synced, {} Services and {} nodes", name, cluster.store.services().size(),
               cluster.store.nodes().size());
     for (const auto& [key, service] : cluster.store.services()) mark_dirty(key);
     const bool all = std::all_of(clusters_.begin(), clusters_.end(),
@@ -96,7 +96,7 @@ void Reconciler::sweep_orphans() {
              core::claim_of(item.second, parts_.policy) != core::Claim::NotOurs;
     });
     if (wanted) continue;
-    log::info("{}: the Service is gone; removing its proxy", held.owner);
+    log::info("{}: the Service no longer exists; removing its proxy", held.owner);
     parts_.fleet.remove(held.unit);
   }
 }
@@ -115,7 +115,7 @@ void Reconciler::reconcile_pending() {
   if (allocation_open_ && parts_.fleet.discovered() && !std::exchange(logged_ready_, true)) {
     std::size_t ours = 0;
     for (const auto& [name, cluster] : clusters_) ours += cluster.records.size();
-    log::info("in charge of {} Services", ours);
+    log::info("managing {} Services", ours);
   }
 }
 

@@ -21,7 +21,7 @@ void Reconciler::handle_failures(const core::Service& service, Record& record,
                                  const core::Plan& plan, const core::ProxyView& proxy) {
   if (!proxy.present || plan.apply || proxy.live == false) return;
   if (proxy.address_refused && give_up_conflicting_addresses(service, record)) {
-    log::warn("{}: {}; taking another address", service.key.text(), proxy.rejection);
+    log::warn("{}: {}; choosing another address", service.key.text(), proxy.rejection);
     parts_.fleet.forget_failure(record.uid);
     return;
   }
@@ -29,7 +29,7 @@ void Reconciler::handle_failures(const core::Service& service, Record& record,
   const bool serving = core::is_true(service.status.conditions, core::kServingCondition);
   if (proxy.reach != core::Reach::Unreachable || serving) return;
   if (plan.may_fall_back && !record.direct_blocked) {
-    log::warn("{}: pods cannot be reached directly ({}); going through node ports",
+    log::warn("{}: pods cannot be reached directly ({}); falling back to node ports",
               service.key.text(), proxy.reach_detail);
     record.direct_blocked = true;
     record.direct_proven = false;
@@ -143,7 +143,8 @@ void Reconciler::retry_direct_path(const core::Service& service, Record& record,
     return;
   record.direct_path_retry = DirectPathRetry::Idle;
   if (proxy.reach != core::Reach::Unreachable) {
-    log::info("{}: pods can be reached directly; leaving the node ports", service.key.text());
+    log::info("{}: pods can be reached directly again; no longer using node ports",
+              service.key.text());
     record.direct_blocked = false;
     record.direct_proven = true;
   }

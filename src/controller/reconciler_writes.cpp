@@ -12,7 +12,7 @@ namespace {
 /// Events are for people: one that cannot be written is not worth a retry.
 void emit(kube::Api& api, const core::Service& about, const core::EventNote& note) {
   if (const auto sent = api.emit(about, note); !sent.ok())
-    log::debug("{}: no Event: {}", about.key.text(), sent.error().text());
+    log::debug("{}: cannot write the Event: {}", about.key.text(), sent.error().text());
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void Reconciler::written(const core::ServiceKey& key, const std::string& uid,
   auto* record = find_record(key);
   if (record == nullptr || record->uid != uid) return;
   record->writing = false;
-  log::debug("{}: status {}", key.text(), result.ok() ? "written" : "not written");
+  log::debug("{}: status {}", key.text(), result.ok() ? "written" : "could not be written");
   if (result.ok()) return store_answer(*record, *result);
   // Gone: the watch tells what became of it, and there is nothing to write to.
   if (result.error().kind == core::ErrorKind::NotFound) return;
@@ -61,7 +61,7 @@ void Reconciler::release(Cluster& cluster, const core::Service& service, core::T
   if (teardown == core::Teardown::DropFinalizer && !core::has_finalizer(service)) return;
   cluster.records.at(service.key).releasing = true;
   const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
-  log::info("{}: released", service.key.text());
+  log::info("{}: releasing the Service", service.key.text());
   const auto work = [api = cluster.api, about = service, patch] {
     // Before the finalizer goes: afterwards there may be no object left to speak about.
     emit(*api, about, {core::EventType::Normal, "Deleted", "The load balancer has been removed."});

@@ -33,8 +33,8 @@ std::optional<std::string> Channel::demultiplex(std::string_view chunk,
     else
       (void)lines_.feed(payload, on_line);
   };
-  if (!demux_.feed(chunk, on_payload)) return "the engine's stream is not in its own format";
-  if (lines_.overflowed()) return "a line of the agent is too long";
+  if (!demux_.feed(chunk, on_payload)) return "the engine sent a malformed stream";
+  if (lines_.overflowed()) return "the agent sent a line that is too long";
   return std::nullopt;
 }
 

@@ -144,7 +144,8 @@ Result<protocol::AgentState> read_state(docker::Engine& engine, const std::strin
   const auto text = engine.read_file(id, protocol::kStateFile);
   if (!text) return text.error();
   auto state = protocol::decode_state(*text);
-  if (!state) return Error{ErrorKind::Protocol, "read the agent's state", "not a state file"};
+  if (!state)
+    return Error{ErrorKind::Protocol, "read the agent's state", "its state file is malformed"};
   return *std::move(state);
 }
 

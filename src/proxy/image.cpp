@@ -37,7 +37,7 @@ std::optional<std::uint64_t> hash_file(const std::string& path) {
 
 Error unreadable(const std::string& path) {
   return {ErrorKind::Invalid, "read the agent " + path,
-          "no such file or not readable; `make build` leaves kindlb-agent next to kindlb"};
+          "no such file, or not readable; `make build` puts kindlb-agent next to kindlb"};
 }
 
 /// It becomes a line of a Dockerfile, so it must be one word.
@@ -55,7 +55,7 @@ Result<docker::Image> find_base(docker::Engine& engine, const std::string& refer
   return Error{
       pulled.error().kind, "get the Envoy image " + reference,
       pulled.error().detail +
-          "; make one with scripts/setup-envoy.sh, or name one you have with --envoy-image"};
+          "; build one with scripts/setup-envoy.sh, or name an existing one with --envoy-image"};
 }
 
 Result<std::string> context_of(const std::string& envoy_image, const std::string& agent_path) {
@@ -89,7 +89,7 @@ Result<std::string> ensure_proxy_image(docker::Engine& engine, const std::string
                                        const docker::Progress& progress, std::stop_token stop) {
   if (!is_one_word(envoy_image))
     return Error{ErrorKind::Invalid, "use the Envoy image " + envoy_image,
-                 "not an image reference"};
+                 "it is not a valid image reference"};
   const auto agent = hash_file(agent_binary_path);
   if (!agent) return unreadable(agent_binary_path);
   const auto base = find_base(engine, envoy_image, progress, stop);

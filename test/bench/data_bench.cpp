@@ -70,7 +70,7 @@ class Benchmark {
                           "--kubeconfig", stage_->kubeconfig_path(), "--network", stage_->network(),
                           "--warm-proxies", "1", "--on-exit", "delete"},
                          log_.string());
-    if (kindlb.wait_for_log("in charge of", seconds(60)) < milliseconds(0))
+    if (kindlb.wait_for_log("managing", seconds(60)) < milliseconds(0))
       throw std::runtime_error("kindlb did not come up:\n" + kindlb.log_text());
     serve();
     fmt::print("From sending the write to the API until a client sees its effect:\n");

@@ -99,7 +99,7 @@ class Benchmark {
                                           "--warm-proxies", std::to_string(warm),
                                           "--on-exit",      keep ? "keep" : "delete"};
     auto process = std::make_unique<Process>(arguments, log_);
-    if (process->wait_for_log("in charge of", seconds(60)) < milliseconds(0))
+    if (process->wait_for_log("managing", seconds(60)) < milliseconds(0))
       throw std::runtime_error("kindlb did not come up:\n" + process->log_text());
     return process;
   }
@@ -209,7 +209,7 @@ class Benchmark {
     const auto stopped = kindlb->stop();
     kindlb.reset();
     kindlb = start(settings_.warm, true);
-    const auto settled = kindlb->wait_for_log("in charge of", seconds(60));
+    const auto settled = kindlb->wait_for_log("managing", seconds(60));
     std::this_thread::sleep_for(seconds(2));  // writes would come now, if any
     const auto after = snapshot();
     std::size_t same = 0;

@@ -108,7 +108,7 @@ class Benchmark {
                                  stage_->kubeconfig_path(), "--network", stage_->network(),
                                  "--services-per-proxy", per_proxy, "--on-exit", "delete"},
         log_);
-    if (process->wait_for_log("in charge of", seconds(60)) < milliseconds(0))
+    if (process->wait_for_log("managing", seconds(60)) < milliseconds(0))
       throw std::runtime_error("kindlb did not come up:\n" + process->log_text());
     const auto deadline = steady_clock::now() + seconds(60);
     while (live() < 2 && steady_clock::now() < deadline)

@@ -204,5 +204,6 @@ TEST_CASE("one that died before we knew it is found out") {
   rig.claim("u1");
   REQUIRE(rig.until([](auto& fleet) { return fleet.view("u1").present; }));
   rig.host.die(rig.host.ids().front());
-  CHECK(rig.until([](auto& fleet) { return fleet.view("u1").trouble == "its container stopped"; }));
+  CHECK(rig.until(
+      [](auto& fleet) { return fleet.view("u1").trouble == "its container has stopped"; }));
 }

@@ -129,7 +129,8 @@ void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
   if (unit == nullptr || proxy->removing || unit->releasing()) return;
   unit->watches = core::watches_of(config);
   if (outgrows(*proxy, name, unit->watches)) {
-    log::info("{}: needs more than its proxy has left; taking it to another one", unit->owner);
+    log::info("{}: needs more file watches than its proxy has left; moving it to another proxy",
+              unit->owner);
     return release_unit(*proxy, name);
   }
   unit->sent = revision;
@@ -137,7 +138,7 @@ void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
   unit->addresses = config.addresses;
   unit->last_apply = next_id_++;
   loop_.after(kAnswerTimeout, [this, name, id = unit->last_apply] { on_answer_timeout(name, id); });
-  log::debug("{}: asking for {} with {} probes", unit->owner, revision.text(), probes.size());
+  log::debug("{}: sending revision {} with {} probes", unit->owner, revision.text(), probes.size());
   send(*proxy, name, protocol::Apply{unit->last_apply, render_unit(config, revision), probes});
 }
 
@@ -148,7 +149,7 @@ void Fleet::on_answer_timeout(const std::string& name, std::uint64_t message) {
   const bool unanswered = unit->releasing() ? unit->release_id == message
                                             : unit->last_apply == message && !unit->sent.empty();
   if (!unanswered) return;
-  log::warn("{}: no answer from the proxy's agent; asking again", unit->owner);
+  log::warn("{}: the proxy's agent does not answer; reconnecting", unit->owner);
   reconnect(*proxy);
 }
 

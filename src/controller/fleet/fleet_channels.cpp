@@ -69,7 +69,7 @@ void Fleet::channel_opened(const std::string& id, const core::Result<void>& resu
   auto& proxy = found->second;
   if (result.ok()) return await_hello(id);  // that makes it usable
   proxy.channel = Channel::Closed;
-  log::debug("no channel to {}: {}", proxy.host.name, result.error().text());
+  log::debug("proxy {}: cannot open a channel: {}", proxy.host.name, result.error().text());
   if (result.error().kind == core::ErrorKind::NotFound) return container_destroyed(id);
   reopen_later(proxy);
 }
@@ -79,7 +79,7 @@ void Fleet::await_hello(const std::string& id) {
   loop_.after(kHelloTimeout, [this, id] {
     const auto found = proxies_.find(id);
     if (found == proxies_.end() || found->second.channel != Channel::Opening) return;
-    log::debug("{} does not say hello", found->second.host.name);
+    log::debug("proxy {}: no Hello from its agent; reconnecting", found->second.host.name);
     host_.disconnect(id);
     found->second.channel = Channel::Closed;
     reopen_later(found->second);
@@ -111,7 +111,7 @@ void Fleet::on_channel_closed(const std::string& id, const std::string& why) {
     proxy.channel = Channel::Closed;
     abandon_sent(proxy);
     if (proxy.removing || !proxy.host.running) return;
-    log::debug("lost the channel to {}: {}", proxy.host.name, why);
+    log::debug("proxy {}: lost the channel: {}", proxy.host.name, why);
     reopen_later(proxy);
     notify_units(proxy);
   });
@@ -171,7 +171,7 @@ void Fleet::on_first_hello(Proxy& proxy) {
   if (!proxy.warm()) return callbacks_.discovered();  // its state could not be read before
   if (!proxy.host.current) return remove_proxy(proxy.host.id);
   refill_failures_ = 0;
-  log::debug("{} is warm", proxy.host.name);
+  log::debug("proxy {}: warm", proxy.host.name);
   send_unsent(proxy);
 }
 
@@ -181,7 +181,7 @@ void Fleet::on(Proxy& proxy, const protocol::Applied& applied) {
   auto& unit = found->second;
   if (unit.releasing() && applied.id == unit.release_id) return unit_released(proxy, found->first);
   if (unit.releasing() || applied.id != unit.last_apply) return;
-  log::debug("{}: Envoy confirmed {}", unit.owner, applied.revision);
+  log::debug("{}: Envoy confirmed revision {}", unit.owner, applied.revision);
   unit.sent = {};
   unit.acknowledged = core::Revision::parse(applied.revision);
   unit.rejected = {};
@@ -209,7 +209,7 @@ void Fleet::on(Proxy& proxy, const protocol::Rejected& rejected) {
     unit.rejection = rejected.text;
     unit.address_refused = rejected.stage == protocol::RejectStage::Address;
     if (unit.address_refused) unit.addresses.clear();  // not held: another one may be chosen
-    log::warn("{}: the proxy refused its configuration: {}", unit.owner, rejected.text);
+    log::warn("{}: the proxy rejected its configuration: {}", unit.owner, rejected.text);
     return callbacks_.changed(name);
   }
 }
@@ -218,14 +218,14 @@ void Fleet::on(Proxy& proxy, const protocol::Status& status) {
   proxy.envoy = status.envoy;
   proxy.trouble = status.envoy == protocol::EnvoyState::Live ? "" : status.text;
   if (status.envoy == protocol::EnvoyState::Down)
-    log::warn("{}: Envoy {}", describe(proxy), status.text);
+    log::warn("{}: Envoy is down: {}", describe(proxy), status.text);
   if (proxy.warm()) return;
   if (status.envoy == protocol::EnvoyState::Live) adopt_units(proxy, status.units);
   notify_units(proxy);
 }
 
 void Fleet::on(Proxy& proxy, const protocol::Bye& bye) {
-  log::debug("{} says goodbye: {}", proxy.host.name, bye.reason);
+  log::debug("proxy {}: its agent is stopping: {}", proxy.host.name, bye.reason);
 }
 
 }  // namespace kindlb::controller

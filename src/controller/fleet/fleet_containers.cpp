@@ -93,8 +93,8 @@ void Fleet::adopt_one(HostedProxy found) {
       remove_proxy(id);
     return;
   }
-  if (!proxy.host.running) proxy.trouble = "the container is stopped";
-  log::debug("adopted {} for {}", proxy.host.name, describe(proxy));
+  if (!proxy.host.running) proxy.trouble = "its container is stopped";
+  log::debug("proxy {}: adopted, serving {}", proxy.host.name, describe(proxy));
   notify_units(proxy);
 }
 
@@ -140,7 +140,8 @@ void Fleet::adopt_units(Proxy& proxy, const std::vector<protocol::UnitState>& un
 /// Another proxy has them, too, and had them first: two with one address must not be.
 void Fleet::release_duplicates(Proxy& proxy, const std::vector<std::string>& units) {
   if (units.empty() || proxy.removing) return;
-  log::warn("{} holds {} Services that another proxy has", proxy.host.name, units.size());
+  log::warn("proxy {}: holds {} Services that another proxy also serves; releasing them",
+            proxy.host.name, units.size());
   if (proxy.warm()) return remove_proxy(proxy.host.id);
   for (const auto& unit : units) send(proxy, unit, protocol::Release{next_id_++, unit});
 }
@@ -169,7 +170,7 @@ void Fleet::start_now(const std::string& id) {
 /// A container that does not start again is of no use: its Service gets another one. An engine that
 /// is away says nothing about the container.
 void Fleet::on_start_failed(Proxy& proxy, const core::Error& why) {
-  log::warn("{} does not start again: {}", proxy.host.name, why.text());
+  log::warn("proxy {}: cannot be restarted: {}", proxy.host.name, why.text());
   if (!is_transient(why.kind)) return remove_proxy(proxy.host.id);
   loop_.after(kRetryStart, [this, id = proxy.host.id] {
     if (const auto found = proxies_.find(id); found != proxies_.end()) notify_units(found->second);
@@ -191,7 +192,7 @@ void Fleet::removed(const std::string& id, const core::Result<void>& result) {
   const auto found = proxies_.find(id);
   if (found == proxies_.end()) return;
   if (!result.ok()) {
-    log::warn("cannot remove {}: {}", found->second.host.name, result.error().text());
+    log::warn("proxy {}: cannot be removed: {}", found->second.host.name, result.error().text());
     const auto delay = core::delay_before(found->second.removal_failures++, kRemovalBackoff, 0.5);
     loop_.after(delay, [this, id] {
       const auto again = proxies_.find(id);
@@ -213,7 +214,7 @@ void Fleet::container_started(const std::string& id) {
   proxy.channel = Channel::Closed;
   proxy.envoy = protocol::EnvoyState::Starting;
   for (auto& [name, unit] : proxy.units) unit.acknowledged = {};
-  proxy.trouble = "the container was started again";
+  proxy.trouble = "its container was restarted";
   open_channel(proxy);
   notify_units(proxy);
 }
@@ -224,13 +225,13 @@ void Fleet::container_died(const std::string& id) {
   auto& proxy = found->second;
   proxy.host.running = false;
   proxy.envoy = protocol::EnvoyState::Down;
-  proxy.trouble = "its container stopped";
+  proxy.trouble = "its container has stopped";
   abandon_sent(proxy);
   if (proxy.warm()) {
     ++refill_failures_;  // if the next one ends like this, too, we must not go on and on
     return remove_proxy(id);
   }
-  log::warn("{}: the proxy container stopped", describe(proxy));
+  log::warn("{}: its proxy container has stopped", describe(proxy));
   notify_units(proxy);
 }
 
@@ -239,13 +240,13 @@ void Fleet::container_destroyed(const std::string& id) {
   const auto found = proxies_.find(id);
   if (found == proxies_.end()) return;
   if (!found->second.removing)
-    log::warn("the proxy container {} was removed", found->second.host.name);
+    log::warn("proxy {}: its container was removed by another program", found->second.host.name);
   drop_proxy(id);
   executor_.submit([this, id] {
     host_.disconnect(id);
     // Its volume is still there, unless the removal was our own.
     if (const auto rest = host_.remove(id); !rest.ok())
-      log::debug("leftovers of {}: {}", id, rest.error().text());
+      log::debug("proxy {}: cannot remove what is left of it: {}", id, rest.error().text());
   });
   refill_after_loss();
 }

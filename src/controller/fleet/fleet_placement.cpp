@@ -104,7 +104,7 @@ void Fleet::rename_container(const Proxy& proxy, const std::string& unit,
         const auto renamed =
             number == 0 ? host_.rename(id, owner, unit) : host_.rename_shared(id, cluster, number);
         if (!renamed.ok())
-          log::debug("cannot name the proxy of {}: {}", owner, renamed.error().text());
+          log::debug("{}: cannot rename its proxy: {}", owner, renamed.error().text());
       });
 }
 
@@ -183,7 +183,7 @@ void Fleet::send_release(Proxy& proxy, const std::string& name, Unit& releasing)
 /// The agent has taken it away: address, listeners and all. By value: its name may be the very one
 /// that is erased here.
 void Fleet::unit_released(Proxy& proxy, std::string unit) {
-  log::debug("{} has left {}", unit, proxy.host.name);
+  log::debug("proxy {}: released unit {}", proxy.host.name, unit);
   proxy.units.erase(unit);
   proxy.unsent.erase(unit);
   holders_.erase(unit);

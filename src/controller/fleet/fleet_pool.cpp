@@ -69,7 +69,7 @@ void Fleet::create_warm(const std::string& network) {
 void Fleet::warm_created(const std::string& network, core::Result<HostedProxy> result) {
   if (--creating_warm_[network] == 0) creating_warm_.erase(network);
   if (!result.ok()) {
-    log::warn("cannot start a warm proxy on network {}: {}", network, result.error().text());
+    log::warn("network {}: cannot start a warm proxy: {}", network, result.error().text());
     refill_soon(core::delay_before(refill_failures_++, kRefillBackoff, 0.5));
     return;
   }
