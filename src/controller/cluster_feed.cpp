@@ -66,7 +66,7 @@ void ClusterFeed::watch_state(const std::string& resource, const core::Result<vo
                resource, again ? " again" : "");
     return;
   }
-  // Once is enough: it is tried again until it works.
+  // Warn once: the reflector retries until it works.
   const bool news = failing_.insert(resource).second;
   log::write(news ? log::Level::Warn : log::Level::Debug, "cluster {}: cannot watch {}: {}",
              cluster_, resource, state.error().text());

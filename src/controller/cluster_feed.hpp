@@ -1,6 +1,9 @@
 #pragma once
-// The watches of one cluster, feeding the reconciler through the loop. Destroying it ends the
-// watches; what was posted before and runs later is dropped.
+// The watches of one cluster, feeding the reconciler's store through the loop.
+//
+// The observer's methods are called on the watches' threads and only post. Destroying the feed ends
+// and joins these threads, so it blocks: not on the loop's thread. What was posted before and has
+// not run by then is dropped, so that a replaced feed cannot overwrite what its successor lists.
 
 #include "kindlb/kube/api.hpp"
 #include "loop.hpp"
@@ -36,10 +39,11 @@ class ClusterFeed final : public kube::Observer {
   Loop& loop_;
   Reconciler& reconciler_;
   const std::string cluster_;
-  std::mutex mutex_;
+  std::mutex mutex_;               ///< guards failing_
   std::set<std::string> failing_;  ///< resources whose watch was reported broken
+  /// Posted tasks hold a weak reference: expired means that the feed is gone.
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
-  std::unique_ptr<kube::Reflectors> reflectors_;  // last: its threads use the rest
+  std::unique_ptr<kube::Reflectors> reflectors_;  // last: its threads use the other members
 };
 
 }  // namespace kindlb::controller

@@ -15,9 +15,11 @@ constexpr core::Backoff kEngineBackoff{std::chrono::milliseconds(100),
                                        std::chrono::milliseconds(3'000)};
 constexpr core::Backoff kClusterBackoff{std::chrono::milliseconds(500),
                                         std::chrono::milliseconds(5'000)};
-/// How long those who already have an address may take to show up before new ones are given out.
+/// How long clusters may take to list their Services, whose addresses must be known before new ones
+/// are allocated. A cluster that does not answer must not block the others for longer.
 constexpr std::chrono::seconds kAdoptionGrace{3};
 constexpr std::chrono::seconds kDrainLimit{20};
+/// After this, start-up is over: see Options::on_started_up.
 constexpr std::chrono::seconds kStartupTime{10};
 
 core::Timestamp wall_clock() {
@@ -50,7 +52,7 @@ Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options)
 }
 
 Controller::~Controller() {
-  // Work and agents speak to the members that are about to go.
+  // Background work and agents refer to members: stop them before the members are destroyed.
   host_.set_listener(nullptr);
   engine_work_.stop();
   api_work_.stop();
@@ -94,6 +96,7 @@ void Controller::drain_until(std::chrono::steady_clock::time_point deadline) {
 
 // ---- the engine --------------------------------------------------------------------------------
 
+/// Runs on a thread of its own: the event stream blocks. Reconnects with back-off, and warns once.
 void Controller::watch_engine(std::stop_token stop) {
   unsigned failures = 0;
   while (!stop.stop_requested()) {
@@ -118,7 +121,8 @@ void Controller::watch_engine(std::stop_token stop) {
   }
 }
 
-/// At the start and after every reconnection: what happened in between is seen by looking.
+/// The event stream is open, for the first time or again. Events in between are lost, so everything
+/// is looked at anew.
 void Controller::on_engine_connected() {
   networks_.refresh_all();
   fleet_.discover();
@@ -139,7 +143,7 @@ void Controller::on_container_event(const docker::Event& event) {
     if (event.action == "destroy") fleet_.container_destroyed(event.id);
     return;
   }
-  // What somebody else's container gives up may be what a Service waits for.
+  // A container that stops may free the address or port that a Service waits for.
   if (event.action == "die" || event.action == "destroy") reconciler_.retry_now();
   if (attribute(event, kKindClusterLabel).empty()) return;
   for (const auto* action : {"start", "die", "destroy", "pause", "unpause"})
@@ -198,12 +202,15 @@ void Controller::nodes_listed(const std::vector<docker::Container>& nodes) {
   if (!present.empty()) logged_no_cluster_ = false;
 }
 
+/// Connect to a cluster that is new, or whose control plane was recreated or has moved. Until the
+/// new connection works, the objects listed by the old one stay.
 void Controller::sync_cluster(const KindCluster& cluster) {
   const bool fresh = !clusters_.contains(cluster.name);
   auto& known = clusters_[cluster.name];
   if (fresh) {
     log::info("cluster {}: found on network {}", cluster.name, cluster.network);
-    // Known to the reconciler at once: nothing new is allocated until it has shown its Services.
+    // Known to the reconciler at once, so that no address is allocated before its Services are
+    // listed.
     reconciler_.add_cluster(cluster.name, cluster.network, nullptr);
   }
   reconciler_.set_nodes_running(cluster.name, cluster.all_running);
@@ -229,7 +236,7 @@ void Controller::connected(const KindCluster& cluster, core::Result<ClusterConne
   auto& known = found->second;
   known.connecting = false;
   if (!result.ok()) {
-    // A cluster being created has no API yet: that is not worth a warning each time.
+    // A cluster that is being created has no API server yet: not worth a warning each time.
     const auto level = known.failures == 0 ? log::Level::Info : log::Level::Debug;
     log::write(level, "cluster {}: API server not reachable yet: {}", cluster.name,
                result.error().text());
@@ -242,7 +249,7 @@ void Controller::connected(const KindCluster& cluster, core::Result<ClusterConne
   reconciler_.add_cluster(cluster.name, cluster.network,
                           kube::make_api(result->client, cluster.name));
   known.feed = std::make_shared<ClusterFeed>(loop_, reconciler_, cluster.name, result->client);
-  refresh_clusters_soon(std::chrono::milliseconds(0));  // it may have moved meanwhile
+  refresh_clusters_soon(std::chrono::milliseconds(0));  // its API may have moved meanwhile
 }
 
 void Controller::drop_cluster(const std::string& name) {
@@ -252,13 +259,13 @@ void Controller::drop_cluster(const std::string& name) {
   reconciler_.remove_cluster(name);
 }
 
-/// Ending watches joins threads: not here.
+/// Destroying a feed joins its watch threads, which would block the loop.
 void Controller::destroy_in_background(std::shared_ptr<ClusterFeed> feed) {
   if (feed) engine_work_.submit([feed = std::move(feed)]() mutable { feed.reset(); });
 }
 
-/// Proxies of clusters that no longer exist. A name with '@' was given on the command line of some
-/// kindlb, so that its cluster is not one we could see here.
+/// Remove the proxies of clusters that no longer exist. A cluster name with '@' comes from another
+/// kindlb's command line; that cluster cannot be seen here, so its proxies are left alone.
 void Controller::remove_orphaned_proxies(const std::map<std::string, KindCluster>& present) {
   if (!fleet_.discovered()) {
     refresh_clusters_soon(std::chrono::milliseconds(200));

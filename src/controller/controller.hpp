@@ -1,6 +1,12 @@
 #pragma once
-// Everything wired together: the engine's events, the clusters they reveal, the fleet of proxies
-// and the reconciler, on one loop. run() blocks until stopped and leaves the proxies serving.
+// Wires everything together: the engine's events, the kind clusters found by them, the fleet of
+// proxies and the reconciler, on one loop. Decides nothing about Services.
+//
+// Threads: run() is the loop's thread. One more thread follows the engine's events, each cluster
+// has its watches, and two pools run engine calls and API writes; all of them only post to the
+// loop. Two pools, because an engine that hangs must not keep statuses from being written.
+// Lifetime: run() blocks until stopped and leaves the proxies serving (docs/contract.md §5). Engine
+// and host must outlive the controller.
 
 #include "cluster_feed.hpp"
 #include "fleet/fleet.hpp"
@@ -24,6 +30,7 @@
 
 namespace kindlb::controller {
 
+/// What the provider was asked to do; see ProviderSettings.
 struct Options {
   core::Policy policy;
   FleetOptions fleet;
@@ -37,12 +44,13 @@ class Controller {
   Controller(docker::Engine& engine, ProxyHost& host, Options options);
   ~Controller();
 
-  /// Until `stop`. With delete_on_exit, Services are let go first (bounded in time).
+  /// Serve until `stop`. With delete_on_exit, release every Service then, for a limited time.
   void run(std::stop_token stop);
 
  private:
+  /// A kind cluster that was found. It has a feed while its API server answers.
   struct ClusterState {
-    std::string signature;
+    std::string signature;  ///< of the connection; see KindCluster::signature
     std::shared_ptr<ClusterFeed> feed;
     bool connecting = false;
     unsigned failures = 0;
@@ -75,6 +83,7 @@ class Controller {
   Reconciler reconciler_;
   std::map<std::string, ClusterState> clusters_;
   NodeWatch node_watch_;
+  // Node containers are listed by one call at a time; requests meanwhile lead to one more.
   bool listing_ = false;
   bool list_again_ = false;
   bool list_scheduled_ = false;

@@ -18,8 +18,8 @@ std::string label(const docker::Container& container, const char* name) {
   return found == container.labels.end() ? "" : found->second;
 }
 
-/// Kind puts all nodes on one network; a node may be on others, too. The name all nodes share wins,
-/// "kind" first among equals.
+/// kind puts all nodes on one network, but a user may attach a node to others. The network that
+/// most nodes share wins; among equals, "kind".
 std::string common_network(const std::vector<docker::Container>& nodes) {
   std::map<std::string, std::size_t> count;
   for (const auto& node : nodes)
@@ -105,7 +105,7 @@ std::set<std::string> NodeWatch::halted(const std::vector<docker::Container>& no
 std::vector<std::string> api_urls(const KindCluster& cluster) {
   std::vector<std::string> direct;
   std::vector<std::string> published;
-  // A balancer outlives any one control plane, so it goes first.
+  // kind's own load balancer outlives any single control plane, so it goes first.
   for (const auto& container : cluster.balancers)
     add_urls(direct, published, container, cluster.network);
   for (const auto& container : cluster.control_planes)

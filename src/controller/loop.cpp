@@ -31,7 +31,7 @@ std::vector<Loop::Task> Loop::take_due(std::unique_lock<std::mutex>& lock,
     if (!ready_.empty()) return std::exchange(ready_, {});
     const auto something = [this] { return !ready_.empty(); };
     if (timers_.empty())
-      // A timer added meanwhile wakes us too: the predicate must let that through.
+      // A timer added meanwhile notifies as well, and the predicate must accept it.
       wake_.wait(lock, stop, [&] { return something() || !timers_.empty(); });
     else
       wake_.wait_until(lock, stop, timers_.begin()->first, [&, first = timers_.begin()->first] {
@@ -53,7 +53,7 @@ void Loop::run(std::stop_token stop) {
         return;
       }
       (*next)();
-      *next = nullptr;  // what it captured dies before the next one runs
+      *next = nullptr;  // destroys its captures before the next task runs
     }
   }
 }

@@ -1,7 +1,11 @@
 #pragma once
-// The one thread that decides. Everybody else posts to it: watchers, the engine's events, the
-// agents' answers, finished work. What runs here may touch the controller's state without a lock,
-// and must never wait. post() and after() may be called from any thread.
+// The task queue of the one thread that decides. Watches, the engine's events, the agents' messages
+// and finished background work are all posted to it. Tasks may touch the controller's state without
+// a lock, and must never wait.
+//
+// post() and after() may be called from any thread, also by tasks. Tasks run one at a time, in the
+// order in which they were posted; timers run when they are due, between them. What tasks refer to
+// must outlive the loop's last run().
 
 #include <chrono>
 #include <condition_variable>
@@ -18,16 +22,17 @@ class Loop {
   using Task = std::function<void()>;
   using Clock = std::chrono::steady_clock;
 
-  /// `hurry` divides every delay: for those who have no time to wait.
+  /// `hurry` divides every delay, for tests.
   explicit Loop(unsigned hurry = 1) : hurry_(hurry) {}
 
   void post(Task task);
   void after(std::chrono::milliseconds delay, Task task);
 
-  /// Runs tasks until `stop`. Those not begun by then stay queued and run when it is called again.
+  /// Run tasks until `stop`. Those not started by then stay queued for the next call of run().
   void run(std::stop_token stop);
 
  private:
+  /// Wait for tasks and return all that are due; empty once `stop` is requested.
   std::vector<Task> take_due(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
 
   const unsigned hurry_;

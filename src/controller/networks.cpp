@@ -45,7 +45,7 @@ void Networks::looked_up(const std::string& name, const core::Result<docker::Net
     changed_(name);
 }
 
-/// One at a time, however many look-ups fail.
+/// One timer at a time, however many look-ups fail.
 void Networks::retry(const std::string& name) {
   if (std::exchange(entries_.at(name).retry_scheduled, true)) return;
   loop_.after(std::chrono::seconds(2), [this, name] {

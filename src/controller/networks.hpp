@@ -1,6 +1,9 @@
 #pragma once
-// The docker networks Services get their addresses from: subnets, and who is on them. Looked up on
-// the executor, kept on the loop's thread, refreshed when the engine tells of a change.
+// The docker networks that Services get their addresses from: subnets, and the addresses that the
+// engine has given to containers. A cache, refreshed when the engine reports a change.
+//
+// Lives on the loop's thread; look-ups run on the executor. Per network one look-up is under way at
+// a time, and requests meanwhile lead to one more, so that the last change is always seen.
 
 #include "kindlb/base/thread_pool.hpp"
 #include "kindlb/core/ip.hpp"
@@ -15,6 +18,7 @@
 
 namespace kindlb::controller {
 
+/// What address allocation needs to know about a network.
 struct NetworkFacts {
   std::map<core::IpFamily, core::Cidr> subnets;
   std::set<core::IpAddress> in_use;  ///< gateways and the engine's own addresses of containers
@@ -30,13 +34,13 @@ class Networks {
            std::function<void(const std::string& network)> changed)
       : loop_(loop), executor_(executor), engine_(engine), changed_(std::move(changed)) {}
 
-  /// Looks the network up, now or again. Many calls in a row make one look-up.
+  /// Look the network up, for the first time or again. Failures are retried.
   void refresh(const std::string& name);
   void refresh_all();
-  /// Forgets all others.
+  /// Forget all other networks.
   void retain(const std::set<std::string>& names);
-  /// Null until looked up, or when it does not exist; then error() may say why. While the engine
-  /// does not answer, what it said before holds.
+  /// Return the facts; null until looked up, or if the network does not exist; then error() may say
+  /// why. While the engine does not answer, its former answer stays valid.
   const NetworkFacts* find(const std::string& name) const;
   std::string error(const std::string& name) const;
 

@@ -38,7 +38,8 @@ void provide(docker::Engine& engine, const std::string& image, const ProviderSet
   options.delete_on_exit = settings.delete_on_exit;
   options.on_started_up = settings.on_started_up;
   options.only = std::move(only);
-  // The warm pool of a provider that serves every kind cluster has no name.
+  // A provider that serves every kind cluster has the unnamed pool; one for a single cluster has
+  // its own, so that both can run on one engine.
   const auto pool = options.only ? options.only->name : std::string();
   DockerProxyHost host(engine, image, pool);
   Controller controller(engine, host, std::move(options));

@@ -84,7 +84,9 @@ void Reconciler::network_changed(const std::string& network) {
       for (const auto& [key, record] : cluster.records) mark_dirty(key);
 }
 
-/// Proxies whose Service is no longer there, or is another one of the same name.
+/// Remove proxies whose Service was deleted while kindlb did not run, or was replaced by another
+/// one of the same name. Only in clusters whose Services are listed: before that, absence means
+/// nothing.
 void Reconciler::sweep_orphans() {
   if (!parts_.fleet.discovered()) return;
   for (const auto& held : parts_.fleet.held_units()) {
@@ -103,6 +105,8 @@ void Reconciler::sweep_orphans() {
 
 // ---- the queue ---------------------------------------------------------------------------------
 
+/// The first mark posts a run; those until then join it. Keys are a set, so a burst of events about
+/// one Service costs one pass.
 void Reconciler::mark_dirty(const core::ServiceKey& key) {
   pending_.insert(key);
   if (std::exchange(run_scheduled_, true)) return;
@@ -137,6 +141,7 @@ void Reconciler::reconcile(const core::ServiceKey& key) {
   const auto found = clusters_.find(key.cluster);
   if (found == clusters_.end()) return;
   auto& cluster = found->second;
+  // Both plan everything again when they are ready, so the mark may be dropped here.
   if (!cluster.store.synced() || !parts_.fleet.discovered()) return;
   const auto* service = cluster.store.service(key);
   if (service == nullptr) return forget(cluster, key);
@@ -144,6 +149,7 @@ void Reconciler::reconcile(const core::ServiceKey& key) {
   const bool known = cluster.records.contains(key);
   if (!known && core::claim_of(*service, parts_.policy) == core::Claim::NotOurs) return;
   auto& record = record_of(cluster, *service);
+  // The watch has not shown the effect of the release yet: planning from here would repeat it.
   if (record.releasing || record.released == service->resource_version) return;
   record.released.clear();
   const auto world = gather_world(cluster, *service, record);
@@ -161,7 +167,7 @@ core::Plan Reconciler::plan_for(const core::ServiceSnapshot& world) const {
   return plan;
 }
 
-/// Addresses became free: whoever has none yet may be found for one.
+/// Addresses became free: plan the Services without one, which may be waiting for them.
 void Reconciler::replan_without_address(const std::string& network) {
   for (const auto& [name, cluster] : clusters_) {
     if (cluster.network != network) continue;
@@ -184,7 +190,7 @@ void Reconciler::forget(Cluster& cluster, const core::ServiceKey& key) {
 Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service& service) {
   if (const auto known = cluster.records.find(service.key);
       known != cluster.records.end() && known->second.uid != service.uid)
-    forget(cluster, service.key);  // a namesake: nothing of the former one is its business
+    forget(cluster, service.key);  // deleted and created again: nothing carries over
   auto& record = cluster.records[service.key];
   const auto hash = core::observed_hash(service, parts_.policy);
   if (record.uid.empty()) {
@@ -200,6 +206,9 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
   return record;
 }
 
+/// The order matters: reservations first, so that the next Service's plan sees them; then the
+/// fleet, whose calls are idempotent; API writes last, and only one at a time. The plan is never
+/// completed here: what it leads to is observed by the pass that its effects trigger.
 void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Record& record,
                            core::Plan plan) {
   if (plan.unreserve && !record.reserved.empty()) replan_without_address(cluster.network);
@@ -209,6 +218,7 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
   const ProxyRequest request{record.uid, service.key.text(), cluster.network,
                              core::watches_of(service)};
   const auto revision = plan.revision;
+  // The address check runs while the first status write is under way; the claim follows its answer.
   if (plan.write && !plan.prepare.empty() && !proxy.present)
     parts_.fleet.prepare(request, plan.prepare);
   if (plan.claim) parts_.fleet.claim(request);
@@ -218,7 +228,7 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
   handle_failures(service, record, plan, proxy);
   retry_direct_path(service, record, plan, proxy);
   if (plan.teardown != core::Teardown::None) {
-    // A write under way would put back what is being taken away; its end plans again.
+    // A write under way would restore what the release removes; its end plans again.
     if (!record.writing) release(cluster, service, plan.teardown);
     return;
   }

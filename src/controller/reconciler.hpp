@@ -1,8 +1,26 @@
 #pragma once
-// One Service at a time: gather what is known -> core::plan_service -> carry it out. Lives on the
-// loop's thread and never waits: writes go to an executor, proxies to the fleet, and both mark the
-// Service dirty when something came of it. Events carry no meaning of their own; a lost one costs
-// latency, never correctness.
+// Reconciles one Service at a time: gather what is known -> core::plan_service -> carry it out.
+//
+// Threads and lifetime: lives on the loop's thread, and all methods are called there. A pass never
+// waits: API writes go to an executor, proxies to the fleet. Their results come back as tasks that
+// find the Service by key and uid again, since it may be gone or replaced by then.
+//
+// Invariants:
+//  - Level-triggered. An event only marks a Service dirty, and the pass looks at everything anew.
+//    Losing an event costs latency, never correctness.
+//  - A Service is marked dirty by a change of itself, its EndpointSlices or any Node; by the fleet
+//    (`changed`); by a change of its docker network; by the end of a write or release; and by
+//    timers (retry, back-off, a plan that asks to be made again). However often that happens
+//    before the next pass, the Service is planned once.
+//  - No Service is planned before its cluster's objects are listed and the fleet is discovered, and
+//    none gets a new address before open_allocation(): Services that have one come first.
+//  - Order of writes (docs/contract.md §1): finalizer, annotation and conditions first; a proxy is
+//    claimed only in a pass that sees them in the API's answer; Serving=True only after the proxy's
+//    confirmation. On deletion the proxy goes first, then the finalizer.
+//  - Per Service, at most one API write is under way (`writing` or `releasing`). A pass meanwhile
+//    still talks to the fleet, but leaves the API alone; the write's end plans again.
+//  - What an API server answers to a write goes to the store at once, so that the next pass does
+//    not repeat the write while the watch is behind.
 
 #include "fleet/fleet.hpp"
 #include "kindlb/base/thread_pool.hpp"
@@ -37,63 +55,73 @@ class Reconciler {
 
   explicit Reconciler(Parts parts) : parts_(std::move(parts)) {}
 
-  /// A cluster to serve. Added again (its API moved): the former objects stay until listed anew.
+  /// Serve a cluster. If it is known already (its API moved), its objects stay until listed anew.
+  /// `api` may be null until the API server answers: until then nothing of the cluster is planned.
   void add_cluster(const std::string& name, const std::string& network,
                    std::shared_ptr<kube::Api> api);
+  /// Forget a cluster that no longer exists and release its proxies. Nothing is written to its API.
   void remove_cluster(const std::string& name);
   bool serves(const std::string& name) const { return clusters_.contains(name); }
   std::set<std::string> networks() const;
-  /// Proxies that stopped may be started again only while the cluster's nodes hold their addresses.
+  /// Stopped proxies are started again only while all nodes of the cluster run: before that, a
+  /// proxy could be given a node's address and break the cluster (docs/contract.md §5).
   void set_nodes_running(const std::string& name, bool running);
-  /// Nodes whose containers are stopped, paused or gone: long before the API notices, nobody is
-  /// sent there any more.
+  /// Set the nodes whose containers are stopped, paused or gone. They get no traffic from now on,
+  /// long before the API server notices.
   void set_halted_nodes(const std::set<std::string>& names);
 
-  /// A change of that cluster's objects, made by `edit`; what it returns is planned again.
+  /// Change that cluster's objects by `edit`; the Services it returns are planned again.
   void update(const std::string& cluster, const std::function<Store::Keys(Store&)>& edit);
   void unit_changed(const std::string& unit);
   void claim_failed(const std::string& unit, const core::Error& why);
   void network_changed(const std::string& network);
-  /// Tries again at once what failed, instead of found for its turn.
+  /// Retry at once what failed, instead of waiting for the back-off to pass.
   void retry_now();
-  /// Plans everything again: the fleet has been discovered, or clusters are complete.
+  /// Plan every Service again, and remove proxies whose Service no longer exists.
   void plan_all();
-  /// New addresses may be given out: everybody who has one has been seen (or had time to show up).
+  /// Allow new addresses. Called when every cluster has listed its Services, or when they had
+  /// enough time for it: an address in a status must not be given to another Service
+  /// (docs/contract.md §2).
   void open_allocation();
 
-  /// From now on every Service is let go, as if it were no longer ours; see `--on-exit delete`.
+  /// Release every Service from now on, as if it were no longer ours; see `--on-exit delete`.
   void drain();
   bool drained() const;
 
  private:
+  /// Of a Service that fell back to node ports: no retry scheduled, a timer runs, or the next plan
+  /// is to probe the direct path while node ports still serve.
   enum class DirectPathRetry { Idle, Waiting, Due };
 
+  /// What this kindlb remembers about a Service between passes. Only what cannot be observed, so
+  /// that losing it in a restart costs time, never an address.
   struct Record {
-    std::string uid;
-    std::string hash;
-    std::chrono::steady_clock::time_point since;
-    bool writing = false;
-    bool releasing = false;
-    std::string released;  ///< the resourceVersion that was let go: nothing more to do with it
-    std::vector<core::IpAddress> reserved;
+    std::string uid;   ///< a Service of the same name with another uid gets a new record
+    std::string hash;  ///< of the fields last seen; a change resets failures and trouble
+    std::chrono::steady_clock::time_point since;  ///< when `hash` was first seen
+    bool writing = false;                         ///< a status write is under way
+    bool releasing = false;                       ///< a release is under way
+    std::string released;  ///< the resourceVersion that was released: not to be released twice
+    std::vector<core::IpAddress> reserved;  ///< chosen, perhaps not in the status yet
     core::LastReported told;
     std::optional<core::Trouble> trouble;
-    unsigned failures = 0;
+    unsigned failures = 0;  ///< in a row, for the back-off; reset by success or a change
     bool retry_scheduled = false;
-    std::optional<std::chrono::steady_clock::time_point>
-        replan_at;  ///< the next plan without event
-    bool direct_blocked = false;
-    bool direct_proven = false;
+    /// When the earliest timer plans again without an event.
+    std::optional<std::chrono::steady_clock::time_point> replan_at;
+    bool direct_blocked = false;  ///< pods did not answer directly: use node ports
+    bool direct_proven = false;   ///< a later retry of the direct path succeeded
     DirectPathRetry direct_path_retry = DirectPathRetry::Idle;
-    unsigned direct_path_retries = 0;  ///< tries of the direct way in a row
+    unsigned direct_path_retries = 0;  ///< in a row, for the back-off
   };
 
+  /// A cluster and its Services. Records exist for Services that are or were ours.
   struct Cluster {
     std::string network;
     std::shared_ptr<kube::Api> api;
     Store store;
-    bool nodes_running = true;
-    bool was_synced = false;
+    bool nodes_running = true;  ///< all of them
+    bool was_synced = false;    ///< the first complete listing has been seen
     std::map<core::ServiceKey, Record> records;
   };
 
@@ -130,11 +158,13 @@ class Reconciler {
 
   Parts parts_;
   std::map<std::string, Cluster> clusters_;
-  std::map<std::string, core::ServiceKey> key_by_unit_;
-  std::set<core::ServiceKey> pending_;
+  std::map<std::string, core::ServiceKey> key_by_unit_;  ///< the fleet speaks of uids
+  std::set<core::ServiceKey> pending_;                   ///< dirty, to be planned by the next run
+  /// Addresses that another host answered for, and until when they are left alone. Cleared when a
+  /// container stops, since it may have been that host.
   std::map<core::IpAddress, std::chrono::steady_clock::time_point> conflicting_addresses_;
   bool run_scheduled_ = false;
-  bool allocation_open_ = false;
+  bool allocation_open_ = false;  ///< never closes again
   bool logged_ready_ = false;
   bool draining_ = false;
 };

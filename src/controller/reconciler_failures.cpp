@@ -1,3 +1,6 @@
+// What the reconciler does about failures. Everything is retried with back-off, per Service, from
+// 0.2 s up to 15 s (core::Backoff); a change of the Service or of the engine resets it. A failure
+// is never repaired here: it is recorded, or forgotten so that the next plan tries again.
 #include "jitter.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
@@ -17,6 +20,11 @@ constexpr core::Backoff kDirectPathRetryBackoff{std::chrono::seconds(10), std::c
 
 }  // namespace
 
+/// React to what the proxy reports. In this order: an address that another host uses (choose
+/// another), a rejected configuration (retry), pods that do not answer directly (fall back to node
+/// ports, if the plan allows it), or not at all (retry). A Service that serves is left alone:
+/// probes that fail later are the application's matter, not the load balancer's (docs/contract.md
+/// §2).
 void Reconciler::handle_failures(const core::Service& service, Record& record,
                                  const core::Plan& plan, const core::ProxyView& proxy) {
   if (!proxy.present || plan.apply || proxy.live == false) return;
@@ -39,8 +47,8 @@ void Reconciler::handle_failures(const core::Service& service, Record& record,
   retry_later(service, record);
 }
 
-/// Somebody answers for an address that was to be taken. Those in the status stay: clients know
-/// them. False: there are no others.
+/// Another host answers for an address that was chosen. Addresses in the status are kept, because
+/// clients know them (docs/contract.md §2: same IP). Return whether any other was given up.
 bool Reconciler::give_up_conflicting_addresses(const core::Service& service, Record& record) {
   std::vector<core::IpAddress> kept;
   bool any = false;
@@ -57,7 +65,8 @@ bool Reconciler::give_up_conflicting_addresses(const core::Service& service, Rec
   return any;
 }
 
-/// One timer per Service, the earliest: each pass asks again for what it still waits for.
+/// Keep one timer per Service, the earliest: the pass it triggers asks again for what is still to
+/// come. A timer that was replaced finds another time in the record and does nothing.
 void Reconciler::replan_after(const core::ServiceKey& key, Record& record,
                               std::chrono::milliseconds delay) {
   const auto when = steady_clock::now() + delay;
@@ -75,6 +84,8 @@ std::chrono::milliseconds Reconciler::next_retry_delay(Record& record) {
   return core::delay_before(record.failures++, core::Backoff{}, jitter());
 }
 
+/// Plan again after the back-off, with the failure forgotten: the planner does not send a rejected
+/// revision twice by itself.
 void Reconciler::retry_later(const core::Service& service, Record& record) {
   if (std::exchange(record.retry_scheduled, true)) return;
   parts_.loop.after(next_retry_delay(record), [this, key = service.key, uid = record.uid] {
@@ -102,7 +113,7 @@ void Reconciler::claim_failed(const std::string& unit, const core::Error& why) {
   mark_dirty(found->second);
 }
 
-/// Something changed at the engine that may have been in the way: no need to sit out the delays.
+/// Something changed at the engine that may have been the cause: do not wait for the back-off.
 void Reconciler::retry_now() {
   conflicting_addresses_.clear();
   for (auto& [name, cluster] : clusters_)
@@ -114,8 +125,9 @@ void Reconciler::retry_now() {
     }
 }
 
-/// Through node ports, though pods might be reached directly by now: once in a while the proxy
-/// tries it, and connections move only after somebody answered.
+/// A Service that fell back to node ports probes the direct path once in a while, with back-off.
+/// The proxy gets the routes and probes of the direct path beside the node ports it serves, and the
+/// Service moves only after a pod has answered, so that a retry never interrupts traffic.
 void Reconciler::retry_direct_path(const core::Service& service, Record& record,
                                    const core::Plan& plan, const core::ProxyView& proxy) {
   if (!plan.on_fallback) {

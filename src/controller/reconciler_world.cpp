@@ -1,3 +1,4 @@
+// What a plan is made from: one consistent view of everything known about a Service.
 #include "reconciler.hpp"
 
 #include <algorithm>
@@ -43,7 +44,10 @@ std::map<core::IpFamily, core::AddressSpace> Reconciler::address_spaces(
   return out;
 }
 
-/// What other Services have, were promised, or report; and what a stranger answered for lately.
+/// Add the addresses that this Service may not have: those other Services on the same docker
+/// network hold, have reserved or report, in any cluster, and those another host answered for
+/// lately. What the Service's own proxy holds is never taken, even if a stale status of another one
+/// claims it.
 void Reconciler::add_taken_addresses(const Cluster& cluster, const core::Service& service,
                                      std::set<core::IpAddress>& taken) const {
   std::set<core::IpAddress> own;

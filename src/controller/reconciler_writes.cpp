@@ -1,3 +1,6 @@
+// The reconciler's API writes: status, Events, release. Each runs on the executor; its end marks
+// the Service dirty. A write that fails is not repeated as it is: the Service is planned again
+// after the back-off, because what is right may have changed.
 #include "background.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/log/log.hpp"
@@ -23,6 +26,7 @@ void Reconciler::write(Cluster& cluster, const core::Service& service, core::Pla
     const auto level = event.type == core::EventType::Warning ? log::Level::Warn : log::Level::Info;
     log::write(level, "{}: {}: {}", service.key.text(), event.reason, event.message);
   }
+  // Events follow the write they are about, and nothing waits for them.
   parts_.api_work.submit([this, api = cluster.api, key = service.key, plan = std::move(plan)] {
     auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan.write));
     parts_.loop.post([this, key, uid = plan.write->uid, result] { written(key, uid, *result); });
@@ -38,13 +42,14 @@ void Reconciler::written(const core::ServiceKey& key, const std::string& uid,
   record->writing = false;
   log::debug("{}: status {}", key.text(), result.ok() ? "written" : "could not be written");
   if (result.ok()) return store_answer(*record, *result);
-  // Gone: the watch tells what became of it, and there is nothing to write to.
+  // Deleted meanwhile: the watch will say so.
   if (result.error().kind == core::ErrorKind::NotFound) return;
   log::warn("{}: cannot write the status: {}", key.text(), result.error().text());
   replan_after(key, *record, next_retry_delay(*record));
 }
 
-/// The watch may know better: that the Service is gone, or is a namesake by now.
+/// Put the API server's answer into the store, unless the watch was faster and has seen the Service
+/// deleted or replaced. The store itself ignores an answer older than what it knows.
 void Reconciler::store_answer(Record& record, const core::Service& answer) {
   auto& store = clusters_.at(answer.key.cluster).store;
   const auto* known = store.service(answer.key);
@@ -57,13 +62,13 @@ void Reconciler::store_answer(Record& record, const core::Service& answer) {
 }
 
 void Reconciler::release(Cluster& cluster, const core::Service& service, core::Teardown teardown) {
-  // Somebody else's finalizer may keep it after ours has gone: that is not our business.
+  // Ours is gone; another controller's finalizer may keep the Service for as long as it likes.
   if (teardown == core::Teardown::DropFinalizer && !core::has_finalizer(service)) return;
   cluster.records.at(service.key).releasing = true;
   const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
   log::info("{}: releasing the Service", service.key.text());
   const auto work = [api = cluster.api, about = service, patch] {
-    // Before the finalizer goes: afterwards there may be no object left to speak about.
+    // Before the finalizer goes: afterwards the object that the Event is about may be gone.
     emit(*api, about, {core::EventType::Normal, "Deleted", "The load balancer has been removed."});
     return api->release(patch);
   };
@@ -77,7 +82,7 @@ void Reconciler::released(const core::Service& about, const core::Result<void>& 
   record->releasing = false;
   record->reserved.clear();
   if (result.ok()) {
-    record->released = about.resource_version;  // until the watch shows what became of it
+    record->released = about.resource_version;  // until the watch shows a newer one
     return mark_dirty(about.key);
   }
   log::warn("{}: cannot release the Service: {}", about.key.text(), result.error().text());

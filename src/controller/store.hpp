@@ -1,6 +1,11 @@
 #pragma once
-// The last seen objects of one cluster. A value owned by the loop's thread; not thread-safe.
-// Answers which Services a change concerns, so that only those are planned again.
+// The objects of one cluster as last seen: Services, EndpointSlices, Nodes. A plain value, owned by
+// the loop's thread; not thread-safe. Each change returns the Services it concerns, so that only
+// those are planned again; a Node concerns all of them.
+//
+// Objects arrive from two sources, the watch and the answers to our writes, and a relist may be
+// older than either. For a Service of the same uid, an older resourceVersion never replaces a newer
+// one.
 
 #include "kindlb/core/backends.hpp"
 #include "kindlb/core/service.hpp"
@@ -17,22 +22,23 @@ class Store {
  public:
   using Keys = std::set<core::ServiceKey>;
 
-  /// Each returns the Services to be planned again.
+  // Each returns the Services to be planned again.
   Keys replace_services(std::vector<core::Service> all);
-  /// Older than what is known (by resourceVersion, for the same uid): ignored.
+  /// Ignored if older than what is known.
   Keys put_service(core::Service service);
   Keys remove_service(const core::ServiceKey& key);
   Keys replace_slices(std::vector<core::EndpointSlice> all);
   Keys put_slice(core::EndpointSlice slice);
   Keys remove_slice(const std::string& ns, const std::string& name);
   Keys replace_nodes(std::vector<core::Node> all);
-  /// Nothing that matters changed (a heartbeat, say): no key.
+  /// Returns no key if nothing relevant changed (a heartbeat, for example).
   Keys put_node(core::Node node);
   Keys remove_node(const std::string& name);
-  /// The nodes that the engine knows to stand still, whatever the API says of them.
+  /// Set the nodes whose containers do not run, whatever the API says of them. Also applies to
+  /// nodes that are added later.
   Keys set_halted(const std::set<std::string>& names);
 
-  /// All three resources have been listed once.
+  /// Return whether all three resources have been listed; before that, absence means nothing.
   bool synced() const { return services_listed_ && slices_listed_ && nodes_listed_; }
 
   const core::Service* service(const core::ServiceKey& key) const;
@@ -55,7 +61,9 @@ class Store {
   bool nodes_listed_ = false;
 };
 
-/// True when `candidate` is older than `known`. Versions that are not numbers count as newer.
+/// Return whether resourceVersion `candidate` is older than `known`. API servers use etcd's
+/// revision, which only grows. Versions that are not numbers count as newer, so that at worst an
+/// old object is planned once and then replaced.
 bool is_older(const std::string& candidate, const std::string& known);
 
 }  // namespace kindlb::controller

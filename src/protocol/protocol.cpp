@@ -159,7 +159,7 @@ std::string text_of(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Tries the alternatives of Message in turn; nothing when none of them has that type name.
+/// Try the alternatives of Message in turn; nothing when none of them has that type name.
 template <std::size_t Index = 0>
 std::optional<Message> read_as(const std::string& type, const json& object, std::string& why) {
   if constexpr (Index == std::variant_size_v<Message>) {
@@ -240,56 +240,6 @@ std::optional<AgentState> decode_state(std::string_view text) {
   AgentState out;
   if (object.is_discarded() || !codec::read(object, out, why)) return std::nullopt;
   return out;
-}
-
-namespace {
-
-// A link's target is a path: components of at most 255 bytes, 4095 in all, none of them "..".
-// Hexadecimal digits in short components are nothing else to any path resolver.
-constexpr std::size_t kMaxTarget = 4'000;
-constexpr std::size_t kComponent = 200;
-constexpr std::string_view kSummaryPrefix = "s/";
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
-}  // namespace
-
-std::optional<std::string> encode_summary(const AgentState& state) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out(kSummaryPrefix);
-  std::size_t in_component = 0;
-  for (const char c : encode_state(state)) {
-    if (in_component == kComponent) {
-      out += '/';
-      in_component = 0;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 0xFU];
-    in_component += 2;
-  }
-  if (out.size() > kMaxTarget) return std::nullopt;
-  return out;
-}
-
-std::optional<AgentState> decode_summary(std::string_view target) {
-  const auto start = target.starts_with(kSummaryPrefix) ? 0 : target.find("/s/");
-  if (start == std::string_view::npos) return std::nullopt;
-  target.remove_prefix(start + kSummaryPrefix.size() + (target[start] == '/' ? 1 : 0));
-  std::string text;
-  int high = -1;
-  for (const char c : target) {
-    if (c == '/') continue;
-    const int value = hex_value(c);
-    if (value < 0) return std::nullopt;
-    if (high >= 0) text += static_cast<char>(high * 16 + value);
-    high = high < 0 ? value : -1;
-  }
-  return decode_state(text);
 }
 
 }  // namespace kindlb::protocol

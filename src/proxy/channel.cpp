@@ -8,7 +8,7 @@ namespace kindlb::proxy {
 namespace {
 
 constexpr std::size_t kMaxStderr = 2048;
-/// The stream is writable and the bytes are few: this only passes when something is very wrong.
+/// The stream is writable and the bytes are few, so this passes only if the engine hangs.
 constexpr std::chrono::milliseconds kWriteDeadline{200};
 
 }  // namespace
@@ -39,7 +39,7 @@ std::optional<std::string> Channel::demultiplex(std::string_view chunk,
 }
 
 bool Channel::handle_line(std::string_view line, const OnMessage& on_message) {
-  // What cannot be decoded is from a newer agent, or not for us: the protocol says to ignore it.
+  // A line that cannot be decoded comes from a newer agent: the protocol says to ignore it.
   auto message = protocol::decode(line);
   if (message && !abandoned) on_message(*std::move(message));
   return !abandoned;

@@ -1,6 +1,9 @@
 #pragma once
-// One agent's channel, as ChannelHub keeps it. Reading happens on the hub's thread only; what other
-// threads touch (the outbound bytes) is guarded by the hub.
+// One agent's channel: the stream of `kindlb-agent connect`, run by the engine in the container.
+// Its stdout carries messages; its stderr explains why it ended, and is kept for the report.
+//
+// Owned by ChannelHub. Reading and writing happen on the hub's thread only; `outbound` is guarded
+// by the hub's mutex, and `abandoned` may be set by any thread.
 
 #include "kindlb/core/line_splitter.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -27,12 +30,13 @@ class Channel {
   std::uint64_t number() const { return number_; }
   int fd() const { return stream_->fd(); }
 
-  /// Reads all there is. Why the channel is of no more use, if so.
+  /// Read all that is available. Return why the channel is broken, if it is.
   std::optional<std::string> receive(const OnMessage& on_message);
-  /// Hands `bytes` to the kernel; to be called when the stream is writable, with few bytes.
+  /// Write `bytes`; to be called when the stream is writable, with few bytes. Return why the
+  /// channel is broken, if it is.
   std::optional<std::string> transmit(std::string_view bytes);
 
-  /// Set by any thread; messages of an abandoned channel are not delivered.
+  /// Once set, no further message of this channel is delivered.
   std::atomic<bool> abandoned = false;
   std::string outbound;  ///< guarded by the hub
 

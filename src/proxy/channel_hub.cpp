@@ -16,10 +16,12 @@ namespace kindlb::proxy {
 
 namespace {
 
-/// A writable unix socket takes this much at once: it reports itself writable only when most of its
-/// buffer is free.
+/// A unix socket that reports itself writable takes this much without blocking: it does so only
+/// when most of its buffer is free.
 constexpr std::size_t kMaxWrite = 16 * 1024;
-constexpr std::uint64_t kWakeNumber = 0;  ///< the wake-up descriptor, among the channels' numbers
+/// epoll reports channels by number, not by pointer or descriptor: both may be reused while an
+/// event is still queued, a number never is. This one is the wake-up descriptor's.
+constexpr std::uint64_t kWakeNumber = 0;
 
 }  // namespace
 
@@ -104,7 +106,8 @@ void ChannelHub::Impl::watch(const Channel& channel, int operation, std::uint32_
   ::epoll_ctl(epoll_.get(), operation, channel.fd(), &event);
 }
 
-/// The stream itself is closed when the last user lets go of it, which may be the hub's thread.
+/// The stream itself is closed with the last reference to the channel, which the hub's thread may
+/// hold while it delivers a message.
 bool ChannelHub::Impl::forget(const std::string& proxy) {
   const auto found = channels_.find(proxy);
   if (found == channels_.end()) return false;
@@ -143,6 +146,8 @@ void ChannelHub::Impl::serve(const ChannelPtr& channel, std::uint32_t ready) {
   if ((ready & EPOLLOUT) != 0) flush(channel);
 }
 
+/// Write without the lock, so that send() never waits for a slow agent. Only this thread removes
+/// bytes from `outbound`, and other threads only append, so the chunk is still at its front.
 void ChannelHub::Impl::flush(const ChannelPtr& channel) {
   std::unique_lock lock(mutex_);
   const auto chunk = channel->outbound.substr(0, kMaxWrite);
@@ -155,6 +160,7 @@ void ChannelHub::Impl::flush(const ChannelPtr& channel) {
   watch(*channel, EPOLL_CTL_MOD, EPOLLIN);
 }
 
+/// Forget a broken channel and report it, unless close() or open() was faster.
 void ChannelHub::Impl::drop(const ChannelPtr& channel, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);

@@ -26,9 +26,9 @@ std::uint32_t parse_uid(const std::string& text) {
 
 std::map<std::string, std::string> sysctls_for(const CreateOptions& options) {
   std::map<std::string, std::string> out = {
-      // Envoy has no capability and still opens port 80.
+      // Envoy runs without capabilities and must still open port 80.
       {"net.ipv4.ip_unprivileged_port_start", "0"},
-      // A Service's address that moves here is announced to neighbours who knew it elsewhere.
+      // An address that moves here is announced, because neighbours have cached its former owner.
       {"net.ipv4.conf.all.arp_notify", "1"},
       {"net.ipv4.conf.default.arp_notify", "1"},
   };
@@ -40,13 +40,13 @@ std::map<std::string, std::string> sysctls_for(const CreateOptions& options) {
   return out;
 }
 
-/// Gone is what was wanted.
+/// Removing what does not exist is a success.
 Result<void> ignore_not_found(Result<void> removed) {
   if (!removed && removed.error().kind == ErrorKind::NotFound) return {};
   return removed;
 }
 
-/// Volume and container, nothing running yet.
+/// Create the container; its volume exists, and nothing runs yet.
 Result<Proxy> make_container(docker::Engine& engine, const docker::ContainerSpec& spec) {
   const auto id = engine.create_container(spec);
   if (!id) return id.error();
@@ -79,26 +79,26 @@ std::uint32_t choose_uid(const std::set<std::uint32_t>& in_use) {
 docker::ContainerSpec container_spec(const CreateOptions& options) {
   const auto volume = volume_name(options.tag);
   const auto uid = std::to_string(options.uid);
-  return {
-      .name = warm_name(options.tag),
-      .image = options.image,
-      .environment = {std::string(protocol::kEnvoyUidEnv) + "=" + uid},
-      .labels = {{kProxyLabel, "1"},
-                 {kNetworkLabel, options.network},
-                 {kUidLabel, uid},
-                 {kAgentLabel, image_hash(options.image)},
-                 {kVolumeLabel, volume},
-                 {kPoolLabel, options.pool}},
-      .network = options.network,
-      .volumes = {{volume, protocol::kStateDir}},
-      .sysctls = sysctls_for(options),
-      // The agent's: addresses and routes; becoming Envoy's uid; giving it its files; ending it.
-      .capabilities_add = {"NET_ADMIN", "SETUID", "SETGID", "CHOWN", "KILL"},
-      .capabilities_drop = {"ALL"},
-      .read_only_root = true,
-      .no_new_privileges = true,
-      .memory_bytes = options.memory_bytes,
-      .pids_limit = options.pids_limit};
+  return {.name = warm_name(options.tag),
+          .image = options.image,
+          .environment = {std::string(protocol::kEnvoyUidEnv) + "=" + uid},
+          .labels = {{kProxyLabel, "1"},
+                     {kNetworkLabel, options.network},
+                     {kUidLabel, uid},
+                     {kAgentLabel, image_hash(options.image)},
+                     {kVolumeLabel, volume},
+                     {kPoolLabel, options.pool}},
+          .network = options.network,
+          .volumes = {{volume, protocol::kStateDir}},
+          .sysctls = sysctls_for(options),
+          // For the agent: addresses, routes and nf_tables; switching to Envoy's uid; giving Envoy
+          // its files; ending it. Envoy itself gets none.
+          .capabilities_add = {"NET_ADMIN", "SETUID", "SETGID", "CHOWN", "KILL"},
+          .capabilities_drop = {"ALL"},
+          .read_only_root = true,
+          .no_new_privileges = true,
+          .memory_bytes = options.memory_bytes,
+          .pids_limit = options.pids_limit};
 }
 
 Result<Proxy> create_proxy(docker::Engine& engine, const CreateOptions& options) {

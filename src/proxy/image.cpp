@@ -25,7 +25,7 @@ std::string bootstrap_text() {
                           {.directory = protocol::kXdsDir, .endpoints = protocol::kEndpointsDir});
 }
 
-/// Piece by piece: in the usual case the image exists and the agent need not be in memory.
+/// In chunks: usually the image exists already, and the agent need not be read into memory.
 std::optional<std::uint64_t> hash_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::array<char, 16 * 1024> buffer{};
@@ -40,7 +40,7 @@ Error unreadable(const std::string& path) {
           "no such file, or not readable; `make build` puts kindlb-agent next to kindlb"};
 }
 
-/// It becomes a line of a Dockerfile, so it must be one word.
+/// The reference becomes part of a Dockerfile's line, so it must be a single word.
 bool is_one_word(const std::string& reference) {
   return !reference.empty() && reference.find_first_of(" \t\r\n\\") == std::string::npos;
 }
@@ -78,7 +78,7 @@ std::string image_hash(const std::string& reference) {
 }
 
 std::string dockerfile(const std::string& envoy_image) {
-  // WORKDIR makes the volume's mount point without needing a shell in the base image.
+  // WORKDIR creates the volume's mount point without needing a shell in the base image.
   return "FROM " + envoy_image + "\nUSER 0\nCOPY kindlb-agent " + protocol::kAgentPath +
          "\nCOPY bootstrap.json " + protocol::kBootstrapFile + "\nWORKDIR " + protocol::kStateDir +
          "\nWORKDIR /\nENTRYPOINT [\"" + protocol::kAgentPath + "\"]\nCMD []\n";

@@ -1,4 +1,4 @@
-// Builders of names and their inverse parsers.
+// Names of containers and volumes: builders and their inverse parsers.
 #include "kindlb/core/hash.hpp"
 #include "kindlb/proxy/containers.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kPrefix = "kindlb-";
 constexpr std::string_view kWarmPrefix = "kindlb-warm-";
 constexpr std::string_view kSharedPrefix = "kindlb-shared-";
-/// Fewer digits than a tag has: so a name that ends in a number is never taken for a tag's.
+/// Has fewer digits than a tag, so that a shared proxy's name is never taken for a claimed one's.
 constexpr unsigned kMaxNumber = 999'999;
 constexpr std::size_t kTagSize = 8;
 constexpr std::size_t kMaxName = 128;
@@ -23,7 +23,7 @@ bool is_tag(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// What the engine accepts in a name.
+/// Replace a character that the engine does not accept in a name.
 char safe_char(char c) {
   const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return plain || c == '.' || c == '-' || c == '_' ? c : '_';

@@ -73,7 +73,7 @@ core::Result<std::vector<HostedProxy>> DockerProxyHost::list() {
   return out;
 }
 
-/// A few at a time: a restart with many Services waits for this.
+/// Several at a time: after a restart of kindlb, every Service waits for this.
 void DockerProxyHost::read_states(std::vector<HostedProxy>& proxies) {
   constexpr std::size_t kReaders = 4;
   std::atomic<std::size_t> next = 0;
@@ -93,7 +93,7 @@ core::Result<std::uint32_t> DockerProxyHost::reserve_uid() {
   const std::lock_guard lock(mutex_);
   auto in_use = reserved_uids_;
   for (const auto& proxy : *proxies) in_use.insert(proxy.uid);
-  // Those made by another thread since the engine answered.
+  // The engine's answer may lack proxies that another thread has created since.
   for (const auto& [id, proxy] : known_) in_use.insert(proxy.uid);
   const auto uid = proxy::choose_uid(in_use);
   reserved_uids_.insert(uid);

@@ -1,6 +1,8 @@
 #pragma once
-// Proxies as containers of a docker engine: the proxy module behind the interface the fleet asks
-// for.
+// Proxies as containers of a docker engine: the module proxy behind the interface ProxyHost.
+//
+// Thread-safe. The engine must outlive it. Destroying it ends the hub's thread; no call to the
+// listener is made afterwards.
 
 #include "fleet/proxy_host.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -17,8 +19,9 @@ namespace kindlb::controller {
 
 class DockerProxyHost final : public ProxyHost {
  public:
-  /// `image`: from proxy::ensure_proxy_image. `pool`: the name of this kindlb's warm pool; two that
-  /// share an engine but serve different clusters must not take each other's.
+  /// `image`: from proxy::ensure_proxy_image. `pool`: the name of this kindlb's warm pool. Two
+  /// kindlbs that share an engine but serve different clusters have different pools, and neither
+  /// adopts, claims or removes the other's proxies.
   DockerProxyHost(docker::Engine& engine, std::string image, std::string pool);
 
   void set_listener(Listener* listener) override;
@@ -37,6 +40,7 @@ class DockerProxyHost final : public ProxyHost {
  private:
   HostedProxy hosted(const proxy::Proxy& proxy) const;
   void read_states(std::vector<HostedProxy>& proxies);
+  /// Choose a uid that no proxy has and no thread is about to use; see proxy::kFirstUid.
   core::Result<std::uint32_t> reserve_uid();
   void cache_proxy(const proxy::Proxy& proxy);
   proxy::Proxy cached_proxy(const std::string& id);
@@ -44,12 +48,12 @@ class DockerProxyHost final : public ProxyHost {
   docker::Engine& engine_;
   const std::string image_;
   const std::string pool_;
-  std::mutex listener_mutex_;  ///< held during calls to the listener
+  std::mutex listener_mutex_;  ///< held during calls, so that set_listener(nullptr) waits for them
   Listener* listener_ = nullptr;
   std::mutex mutex_;
-  std::map<std::string, proxy::Proxy> known_;  ///< by id: what removal needs besides it
-  std::set<std::uint32_t> reserved_uids_;      ///< of containers being made
-  proxy::ChannelHub hub_;                      // last: its thread uses the rest
+  std::map<std::string, proxy::Proxy> known_;  ///< by id: removal needs the volume's name
+  std::set<std::uint32_t> reserved_uids_;      ///< of containers being created
+  proxy::ChannelHub hub_;                      // last: its thread uses the other members
 };
 
 }  // namespace kindlb::controller

@@ -10,9 +10,10 @@ namespace kindlb::controller {
 
 namespace {
 
-/// A Service that went away before its claim must not keep a proxy out of the pool.
+/// A Service that is deleted before its claim must not keep a proxy out of the pool for long.
 constexpr std::chrono::seconds kReservationTime{10};
-/// Beyond the agent's own limits for Envoy's word and for probes.
+/// Longer than the agent's own timeouts for Envoy's confirmation and for probes: when this passes,
+/// the agent hangs or the answer is lost.
 constexpr std::chrono::seconds kAnswerTimeout{30};
 
 std::vector<core::IpAddress> addresses_only(const std::vector<core::Cidr>& addresses) {
@@ -38,7 +39,7 @@ core::ProxyView Fleet::view(const std::string& unit) const {
   const auto held = find(unit);
   if (!held) return out;
   if (held.proxy->removing || held.unit->releasing()) {
-    out.coming = true;  // not free to be claimed again, nor torn down, until it is gone
+    out.coming = true;  // neither to be claimed again nor to be torn down until it is gone
     return out;
   }
   out.present = true;
@@ -112,6 +113,7 @@ void Fleet::claim(const ProxyRequest& request) {
   if (find(request.unit) || pending_for(request.unit) != nullptr) return;
   const auto chosen = choose_proxy(request);
   if (!chosen) return create_for(request);
+  // A proxy that is being created is as good a choice as an existing one.
   if (const auto coming = pending_.find(*chosen); coming != pending_.end()) {
     coming->second.requests.emplace(request.unit, request);
     return;
@@ -127,6 +129,8 @@ void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
                   const core::Revision& revision, const std::vector<core::Probe>& probes) {
   const auto [proxy, unit] = find(name);
   if (unit == nullptr || proxy->removing || unit->releasing()) return;
+  // A Service that grows beyond its proxy leaves it; once the release is confirmed, its next plan
+  // claims another proxy, and the address moves along.
   unit->watches = core::watches_of(config);
   if (outgrows(*proxy, name, unit->watches)) {
     log::info("{}: needs more file watches than its proxy has left; moving it to another proxy",
@@ -142,7 +146,9 @@ void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
   send(*proxy, name, protocol::Apply{unit->last_apply, render_unit(config, revision), probes});
 }
 
-/// An agent that does not answer may be stuck, or its answer lost: a new channel tells.
+/// An agent that does not answer hangs, or its answer was lost. The Hello on a new channel says
+/// what it holds, and what is missing is sent again. Only the newest request counts: the timers of
+/// older ones find another id and do nothing.
 void Fleet::on_answer_timeout(const std::string& name, std::uint64_t message) {
   const auto [proxy, unit] = find(name);
   if (unit == nullptr || proxy->removing || proxy->channel == Channel::Opening) return;

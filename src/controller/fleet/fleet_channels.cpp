@@ -1,4 +1,10 @@
-// The fleet's talk with its agents: channels opened and opened again, and what is said on them.
+// The fleet's channels to its agents: opened, opened again with back-off, and the messages on them.
+//
+// A channel is a stream that can break at any moment, with requests unsent or answers unread. There
+// is no replay. When it is lost, every `sent` is cleared, so that the planner sees an unanswered
+// revision as not sent; when the next Hello arrives, adopt_units() takes over what the agent really
+// holds, and the plans that follow send what is missing. A request is thus repeated at most once
+// per channel, and an agent that got the first one finds nothing to change.
 #include "background.hpp"
 #include "fleet/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
@@ -14,12 +20,12 @@ namespace {
 
 constexpr core::Backoff kConnectBackoff{std::chrono::milliseconds(100),
                                         std::chrono::milliseconds(5'000)};
-/// An agent speaks first, at once; one that does not is hung, or the stream is.
+/// An agent sends Hello at once. One that does not hangs, or its stream does.
 constexpr std::chrono::milliseconds kHelloTimeout{10'000};
-/// That many failures in a row, and we look whether the proxy is still what we take it for.
+/// After this many failures in a row the engine is asked whether the container still exists.
 constexpr unsigned kRediscoverAfterFailures = 4;
 /// Channels of adopted proxies are opened one after the other: each costs the engine an exec, and
-/// nothing waits for it.
+/// nothing depends on them, because what these proxies hold is known from their state files.
 constexpr std::chrono::milliseconds kChannelInterval{150};
 
 core::Reach worst(core::Reach a, core::Reach b) {
@@ -40,7 +46,8 @@ core::Reach reach_of(protocol::ProbeResult result) {
 
 }  // namespace
 
-/// Adopted proxies serve without us; we listen to them to hear when their Envoy does not.
+/// Adopted proxies serve without kindlb; their channels are needed to learn when Envoy goes down.
+/// Those that failed before are left to reopen_later().
 void Fleet::open_next_channel() {
   for (auto& [id, proxy] : proxies_) {
     if (proxy.warm() || proxy.channel != Channel::Closed || proxy.removing || !proxy.host.running ||
@@ -67,7 +74,7 @@ void Fleet::channel_opened(const std::string& id, const core::Result<void>& resu
     return;
   }
   auto& proxy = found->second;
-  if (result.ok()) return await_hello(id);  // that makes it usable
+  if (result.ok()) return await_hello(id);  // usable only after Hello
   proxy.channel = Channel::Closed;
   log::debug("proxy {}: cannot open a channel: {}", proxy.host.name, result.error().text());
   if (result.error().kind == core::ErrorKind::NotFound) return container_destroyed(id);
@@ -95,6 +102,7 @@ void Fleet::reopen_later(Proxy& proxy) {
   });
 }
 
+/// Called on the host's thread. Messages of a proxy that is being removed no longer matter.
 void Fleet::on_agent_message(const std::string& id, protocol::Message message) {
   loop_.post([this, id, message = std::move(message)] {
     const auto found = proxies_.find(id);
@@ -117,7 +125,7 @@ void Fleet::on_channel_closed(const std::string& id, const std::string& why) {
   });
 }
 
-/// Nothing that was said before is answered any more.
+/// Replace a channel that seems to hang. Requests sent on the old one will not be answered.
 void Fleet::reconnect(Proxy& proxy) {
   host_.disconnect(proxy.host.id);
   proxy.channel = Channel::Closed;
@@ -126,6 +134,7 @@ void Fleet::reconnect(Proxy& proxy) {
   notify_units(proxy);
 }
 
+/// Without the channel no answer will come: the planner must see these revisions as not sent.
 void Fleet::abandon_sent(Proxy& proxy) {
   for (auto& [name, unit] : proxy.units) unit.sent = {};
 }
@@ -133,14 +142,15 @@ void Fleet::abandon_sent(Proxy& proxy) {
 void Fleet::send(Proxy& proxy, const std::string& unit, protocol::Message message) {
   if (proxy.channel == Channel::Open) {
     if (host_.send(proxy.host.id, message)) return;
-    host_.disconnect(proxy.host.id);  // gone, or stuck: only a new one will take it
+    host_.disconnect(proxy.host.id);  // broken or full: only a new channel will take it
     proxy.channel = Channel::Closed;
   }
   proxy.unsent.insert_or_assign(unit, std::move(message));
   open_channel(proxy);
 }
 
-/// What came up while there was no channel; and who is to leave may not have been told.
+/// Send what was asked for while there was no channel. A Release may have been lost with the old
+/// channel, and the agent still reports the unit, so each is repeated, under a new id.
 void Fleet::send_unsent(Proxy& proxy) {
   auto unsent = std::exchange(proxy.unsent, {});
   for (auto& [name, unit] : proxy.units) {
@@ -166,9 +176,11 @@ void Fleet::on(Proxy& proxy, const protocol::Hello& hello) {
   notify_units(proxy);
 }
 
-/// The first words of a proxy that nobody is known to hold.
+/// The Hello of a proxy without units: a new or an adopted one. It may report units after all, when
+/// its state file could not be read at adoption.
 void Fleet::on_first_hello(Proxy& proxy) {
-  if (!proxy.warm()) return callbacks_.discovered();  // its state could not be read before
+  if (!proxy.warm()) return callbacks_.discovered();
+  // An outdated warm proxy is of no use; an outdated one that serves stays while it is healthy.
   if (!proxy.host.current) return remove_proxy(proxy.host.id);
   refill_failures_ = 0;
   log::debug("proxy {}: warm", proxy.host.name);
@@ -179,6 +191,7 @@ void Fleet::on(Proxy& proxy, const protocol::Applied& applied) {
   const auto found = proxy.units.find(applied.unit);
   if (found == proxy.units.end()) return;
   auto& unit = found->second;
+  // Applied answers Release, too. Answers to anything but the newest request are ignored.
   if (unit.releasing() && applied.id == unit.release_id) return unit_released(proxy, found->first);
   if (unit.releasing() || applied.id != unit.last_apply) return;
   log::debug("{}: Envoy confirmed revision {}", unit.owner, applied.revision);
@@ -187,6 +200,7 @@ void Fleet::on(Proxy& proxy, const protocol::Applied& applied) {
   unit.rejected = {};
   unit.rejection.clear();
   unit.address_refused = false;
+  // The worst outcome counts: every reported address and port must answer (docs/contract.md §2).
   if (!applied.probes.empty()) {
     unit.reach = core::Reach::Reached;
     unit.reach_detail.clear();
@@ -199,7 +213,8 @@ void Fleet::on(Proxy& proxy, const protocol::Applied& applied) {
   callbacks_.changed(found->first);
 }
 
-/// By the message's number: an agent that could not read it knows no unit.
+/// Found by the request's id, since an agent that could not read the request cannot name the unit.
+/// The former revision still serves, so `acknowledged` stays (docs/contract.md §2).
 void Fleet::on(Proxy& proxy, const protocol::Rejected& rejected) {
   if (rejected.stage == protocol::RejectStage::Superseded) return;
   for (auto& [name, unit] : proxy.units) {
@@ -208,7 +223,7 @@ void Fleet::on(Proxy& proxy, const protocol::Rejected& rejected) {
     unit.rejected = core::Revision::parse(rejected.revision);
     unit.rejection = rejected.text;
     unit.address_refused = rejected.stage == protocol::RejectStage::Address;
-    if (unit.address_refused) unit.addresses.clear();  // not held: another one may be chosen
+    if (unit.address_refused) unit.addresses.clear();  // not assigned: another may be chosen
     log::warn("{}: the proxy rejected its configuration: {}", unit.owner, rejected.text);
     return callbacks_.changed(name);
   }
@@ -220,6 +235,7 @@ void Fleet::on(Proxy& proxy, const protocol::Status& status) {
   if (status.envoy == protocol::EnvoyState::Down)
     log::warn("{}: Envoy is down: {}", describe(proxy), status.text);
   if (proxy.warm()) return;
+  // Only a live Envoy has acknowledged anything; before that the list says nothing new.
   if (status.envoy == protocol::EnvoyState::Live) adopt_units(proxy, status.units);
   notify_units(proxy);
 }

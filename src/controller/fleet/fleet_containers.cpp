@@ -1,5 +1,11 @@
-// The fleet's containers: found, adopted, started again, removed, and what the engine tells of
+// The fleet's containers: discovery, adoption, restart, removal, and the engine's events about
 // them.
+//
+// Adoption after a restart of kindlb: the engine lists all containers with our label, and the host
+// reads each agent's state (a link's target, in about 2 ms). What the state lists as acknowledged
+// counts as acknowledged, without a channel and without a single message, so that a restart writes
+// nothing to the API (docs/contract.md §2) and traffic is not touched (§5). Channels follow later.
+// A proxy whose state cannot be read is asked by its Hello before anything is decided about it.
 #include "background.hpp"
 #include "fleet/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
@@ -26,10 +32,11 @@ bool is_transient(core::ErrorKind kind) {
 
 void Fleet::discover() {
   if (std::exchange(discovering_, true)) {
-    discover_again_ = true;  // the look under way may be too old
+    discover_again_ = true;  // the listing under way may be too old
     return;
   }
-  // What is made while the engine is being asked is not gone because the answer lacks it.
+  // A proxy created while the engine is being asked is not gone just because the answer lacks it:
+  // only those known before may be found missing.
   std::set<std::string> before;
   for (const auto& [id, proxy] : proxies_) before.insert(id);
   run_then(
@@ -54,6 +61,8 @@ void Fleet::listed(const std::set<std::string>& before,
   if (std::exchange(discover_again_, false)) discover();
 }
 
+/// `gone`: the proxies known when the listing began. The order matters: what is missing goes first,
+/// so that its units are free for a proxy in the list that reports them.
 void Fleet::adopt(std::set<std::string> gone, std::vector<HostedProxy> found) {
   for (const auto& one : found) gone.erase(one.id);
   for (const auto& id : gone) container_destroyed(id);
@@ -72,7 +81,8 @@ void Fleet::adopt_one(HostedProxy found) {
     return;
   }
   if (!found.own_pool) return note_foreign_proxy(found);
-  // Another thread may be pending it this very moment: whoever asked for it takes it in.
+  // The executor may be creating it at this moment: then created() or warm_created() adds it, with
+  // the requests that wait for it. Adopting it here as well would offer it to other Services.
   const bool empty = !found.state || found.state->units.empty();
   if (empty && (!creating_warm_.empty() || !pending_.empty())) return;
   const bool readable = found.state.has_value();
@@ -88,8 +98,8 @@ void Fleet::adopt_one(HostedProxy found) {
   if (proxy.removing) return;
   if (proxy.warm()) {
     if (proxy.host.running && (proxy.host.current || !readable))
-      open_channel(proxy);  // its Hello tells what it holds
-    else
+      open_channel(proxy);  // its Hello says what it holds
+    else                    // outdated, or stopped and thus of no use to the pool
       remove_proxy(id);
     return;
   }
@@ -98,7 +108,7 @@ void Fleet::adopt_one(HostedProxy found) {
   notify_units(proxy);
 }
 
-/// Another kindlb's: of no concern to us but for the addresses it has.
+/// A proxy of another kindlb's pool: only its addresses matter, which must not be given out here.
 void Fleet::note_foreign_proxy(const HostedProxy& found) {
   auto& foreign = foreign_proxies_[found.id];
   foreign = {found.network, {}};
@@ -108,11 +118,14 @@ void Fleet::note_foreign_proxy(const HostedProxy& found) {
       foreign.addresses.emplace(address.address, unit.unit);
 }
 
-/// What its agent holds, in place of what we thought.
+/// Replace what the fleet believes about the proxy's units by what its agent reports. A unit that
+/// is not reported stays assigned but not acknowledged, so that its next plan sends it again; one
+/// that was being released and is not reported has been released.
 void Fleet::adopt_units(Proxy& proxy, const std::vector<protocol::UnitState>& units) {
   std::set<std::string> seen;
   std::vector<std::string> duplicates;
   for (const auto& state : units) {
+    // The first proxy to report a unit keeps it.
     const auto holder = holders_.try_emplace(state.unit, proxy.host.id).first;
     if (holder->second != proxy.host.id) {
       duplicates.push_back(state.unit);
@@ -137,7 +150,9 @@ void Fleet::adopt_units(Proxy& proxy, const std::vector<protocol::UnitState>& un
   release_duplicates(proxy, duplicates);
 }
 
-/// Another proxy has them, too, and had them first: two with one address must not be.
+/// These units are on another proxy as well, for example after a kindlb that was cut off moved
+/// them. Two proxies must not answer for one address, so the one that reported them later loses
+/// them.
 void Fleet::release_duplicates(Proxy& proxy, const std::vector<std::string>& units) {
   if (units.empty() || proxy.removing) return;
   log::warn("proxy {}: holds {} Services that another proxy also serves; releasing them",
@@ -150,7 +165,7 @@ void Fleet::start(const std::string& unit) {
   auto* proxy = find(unit).proxy;
   if (proxy == nullptr || proxy->host.running || proxy->removing) return;
   if (std::exchange(proxy->starting, true)) return;
-  // A container that died may be on its way out: its removal would be told by now.
+  // A container that died may be about to be removed: after this delay the event would be here.
   loop_.after(kStartDelay, [this, id = proxy->host.id] { start_now(id); });
 }
 
@@ -167,8 +182,8 @@ void Fleet::start_now(const std::string& id) {
       });
 }
 
-/// A container that does not start again is of no use: its Service gets another one. An engine that
-/// is away says nothing about the container.
+/// A container that cannot be restarted is removed, and its Services get another proxy. An engine
+/// that is unreachable says nothing about the container, so then it is only tried again.
 void Fleet::on_start_failed(Proxy& proxy, const core::Error& why) {
   log::warn("proxy {}: cannot be restarted: {}", proxy.host.name, why.text());
   if (!is_transient(why.kind)) return remove_proxy(proxy.host.id);
@@ -177,6 +192,8 @@ void Fleet::on_start_failed(Proxy& proxy, const core::Error& why) {
   });
 }
 
+/// Removal is retried until the engine confirms it: until then the proxy may still answer for its
+/// addresses, and its Services must not be finished (docs/contract.md §1).
 void Fleet::remove_proxy(const std::string& id) {
   auto& proxy = proxies_.at(id);
   if (std::exchange(proxy.removing, true)) return;
@@ -206,6 +223,8 @@ void Fleet::removed(const std::string& id, const core::Result<void>& result) {
   refill_after_loss();
 }
 
+/// A restarted agent takes up its stored units by itself; nothing counts as acknowledged until its
+/// Hello or Status says so.
 void Fleet::container_started(const std::string& id) {
   const auto found = proxies_.find(id);
   if (found == proxies_.end() || found->second.host.running) return;
@@ -228,7 +247,7 @@ void Fleet::container_died(const std::string& id) {
   proxy.trouble = "its container has stopped";
   abandon_sent(proxy);
   if (proxy.warm()) {
-    ++refill_failures_;  // if the next one ends like this, too, we must not go on and on
+    ++refill_failures_;  // back off: the next one may die the same way
     return remove_proxy(id);
   }
   log::warn("{}: its proxy container has stopped", describe(proxy));
@@ -244,7 +263,7 @@ void Fleet::container_destroyed(const std::string& id) {
   drop_proxy(id);
   executor_.submit([this, id] {
     host_.disconnect(id);
-    // Its volume is still there, unless the removal was our own.
+    // Another program removed the container but not its volume.
     if (const auto rest = host_.remove(id); !rest.ok())
       log::debug("proxy {}: cannot remove what is left of it: {}", id, rest.error().text());
   });

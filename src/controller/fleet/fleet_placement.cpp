@@ -1,4 +1,8 @@
-// The fleet's Services on their proxies: which goes where, and how it leaves again.
+// Which proxy a Service is assigned to, and how it is released again.
+//
+// The decision itself is core::place, a pure function of the proxies' free room. It is made once,
+// when a Service has no proxy: later changes never move a Service off a healthy proxy that has room
+// for it, because moving interrupts connections.
 #include "background.hpp"
 #include "fleet/fleet.hpp"
 #include "kindlb/log/log.hpp"
@@ -11,7 +15,7 @@ namespace kindlb::controller {
 
 namespace {
 
-/// Beyond the agent's own limit for Envoy's word.
+/// Longer than the agent's own timeout for Envoy's confirmation.
 constexpr std::chrono::seconds kReleaseTimeout{15};
 
 }  // namespace
@@ -30,7 +34,8 @@ const Fleet::PendingProxy* Fleet::pending_for(const std::string& unit) const {
   return found == pending_.end() ? nullptr : &found->second;
 }
 
-/// A warm one must be able to serve at once; one that is on its way up is worth joining.
+/// Describe the proxy to placement. A warm proxy counts as healthy only if it can serve at once;
+/// one that holds units and is still starting is worth joining. Reservations count like units.
 core::ProxyLoad Fleet::room_of(const Proxy& proxy, const std::string& excluding) const {
   const bool up = proxy.warm()
                       ? proxy.channel == Channel::Open && proxy.envoy == protocol::EnvoyState::Live
@@ -75,7 +80,7 @@ std::vector<core::ProxyLoad> Fleet::rooms(const std::string& excluding) const {
   return out;
 }
 
-/// Where it was promised room, if that is still there.
+/// Prefer the proxy where prepare() reserved room, so that the address check made there counts.
 std::optional<std::string> Fleet::choose_proxy(const ProxyRequest& request) const {
   const core::PlacementRequest need{request.cluster(), request.network, request.watches};
   for (const auto& [id, proxy] : proxies_)
@@ -96,7 +101,9 @@ void Fleet::assign(Proxy& proxy, const ProxyRequest& request) {
   rename_container(proxy, request.unit, request.owner);
 }
 
-/// For people: nothing depends on it.
+/// The name tells people what the container serves. It is written after the claim and may fail or
+/// come late: ownership is what the agent holds, not the name. A container that a crashed kindlb
+/// left with a stale name is renamed by its next claim.
 void Fleet::rename_container(const Proxy& proxy, const std::string& unit,
                              const std::string& owner) {
   executor_.submit(
@@ -137,7 +144,7 @@ void Fleet::created(const std::string& pending, core::Result<HostedProxy> result
   proxy.host = std::move(result).value();
   for (const auto& [unit, request] : requests)
     if (!find(unit)) assign(proxy, request);
-  // Let go only when it is gone; or everybody was found elsewhere meanwhile.
+  // All requests were withdrawn, or their units were meanwhile adopted from other proxies.
   if (node.mapped().unwanted || proxy.warm()) return remove_proxy(id);
   open_channel(proxy);
   notify_units(proxy);
@@ -146,6 +153,7 @@ void Fleet::created(const std::string& pending, core::Result<HostedProxy> result
 void Fleet::remove(const std::string& unit) {
   for (auto& [id, pending] : pending_) {
     if (!pending.requests.contains(unit)) continue;
+    // The last request stays, so that view() reports `coming` until the container is removed again.
     if (pending.requests.size() == 1) {
       pending.unwanted = true;
       return;
@@ -156,13 +164,16 @@ void Fleet::remove(const std::string& unit) {
   if (const auto held = find(unit)) release_unit(*held.proxy, unit);
 }
 
-/// With its clusters being exchanged once, as the agent counts.
+/// While a unit's clusters are exchanged, Envoy watches the old files and the new ones, so there
+/// must be room for the largest unit twice. The agent counts the same way and refuses what exceeds
+/// its capacity. A unit that is alone on its proxy cannot do better elsewhere.
 bool Fleet::outgrows(const Proxy& proxy, const std::string& unit, std::size_t watches) const {
   const auto others = room_of(proxy, unit);
   return others.services > 0 &&
          others.watches + watches + std::max(others.largest, watches) > proxy.capacity;
 }
 
+/// The last unit needs no Release: the container goes, with address, listeners and state.
 void Fleet::release_unit(Proxy& proxy, const std::string& name) {
   auto& unit = proxy.units.at(name);
   if (proxy.removing || unit.releasing()) return;
@@ -180,8 +191,8 @@ void Fleet::send_release(Proxy& proxy, const std::string& name, Unit& releasing)
   send(proxy, name, protocol::Release{releasing.release_id, name});
 }
 
-/// The agent has taken it away: address, listeners and all. By value: its name may be the very one
-/// that is erased here.
+/// The agent has removed address, listeners and routes of the unit. `unit` is taken by value: the
+/// caller's may be a reference to the key that is erased here.
 void Fleet::unit_released(Proxy& proxy, std::string unit) {
   log::debug("proxy {}: released unit {}", proxy.host.name, unit);
   proxy.units.erase(unit);
@@ -191,14 +202,14 @@ void Fleet::unit_released(Proxy& proxy, std::string unit) {
   callbacks_.changed(unit);
 }
 
-/// The proxy is no more, and its Services need another one.
+/// Forget a proxy whose container no longer exists; its units are planned again.
 void Fleet::drop_proxy(const std::string& id) {
   const auto node = proxies_.extract(id);
   for (const auto& [unit, state] : node.mapped().units) holders_.erase(unit);
   notify_units(node.mapped());
 }
 
-/// For people: the Service it serves, or how many.
+/// Name the proxy in log lines: the Service it serves, or how many.
 std::string Fleet::describe(const Proxy& proxy) {
   if (proxy.warm()) return proxy.host.name;
   if (proxy.units.size() == 1) return proxy.units.begin()->second.owner;

@@ -1,4 +1,9 @@
-// The fleet's warm proxies: how many there are to be, and where.
+// The warm pool: proxies started ahead of time, so that a claim costs a message instead of a
+// container start. A proxy is warm while it holds no unit; claiming one is therefore nothing but
+// assigning a unit to it, on the loop's thread, and cannot race.
+//
+// Per network in use, warm proxies that exist or are being created add up to `warm_proxies`. At
+// most one refill is scheduled at a time (refill_at_), the earliest one asked for.
 #include "background.hpp"
 #include "fleet/fleet.hpp"
 #include "kindlb/core/backoff.hpp"
@@ -26,12 +31,13 @@ void Fleet::refill_soon(std::chrono::milliseconds delay) {
   if (refill_at_ && *refill_at_ <= when) return;
   refill_at_ = when;
   loop_.after(delay, [this, when] {
-    if (refill_at_ != when) return;  // an earlier one took its place
+    if (refill_at_ != when) return;  // replaced by an earlier one
     refill_at_.reset();
     refill();
   });
 }
 
+/// Warm proxies that keep dying (an image that does not start, say) are replaced ever more slowly.
 void Fleet::refill_after_loss() {
   refill_soon(refill_failures_ == 0
                   ? options_.refill_delay
@@ -49,6 +55,8 @@ void Fleet::refill() {
   }
 }
 
+/// Remove warm proxies on networks that no cluster uses any more, so that the network can be
+/// removed.
 void Fleet::trim_warm() {
   std::vector<std::string> surplus;
   for (const auto& [id, proxy] : proxies_)
@@ -77,7 +85,7 @@ void Fleet::warm_created(const std::string& network, core::Result<HostedProxy> r
   auto& proxy = proxies_[id];
   proxy.host = std::move(result).value();
   open_channel(proxy);
-  trim_warm();
+  trim_warm();  // its network may be out of use by now
 }
 
 }  // namespace kindlb::controller

@@ -1,5 +1,7 @@
 #pragma once
-// A Service's wish as the agent's protocol carries it: rendered for Envoy, under its revision.
+// From a Service's ProxyConfig to the unit that is sent to the agent: Envoy's resources rendered as
+// JSON, addresses and routes as they are. Pure: the same config gives the same bytes, so that Envoy
+// leaves alone what did not change.
 
 #include "kindlb/core/plan.hpp"
 #include "kindlb/core/proxy_config.hpp"

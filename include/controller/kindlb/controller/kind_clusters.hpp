@@ -1,6 +1,6 @@
 #pragma once
 // Kind clusters as the engine shows them: containers with the label io.x-k8s.kind.cluster. Pure
-// reading of a container list; connecting is connect_cluster's business.
+// functions of a container list, except for connect_cluster(), which blocks.
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -16,6 +16,7 @@ namespace kindlb::controller {
 inline constexpr const char* kKindClusterLabel = "io.x-k8s.kind.cluster";
 inline constexpr const char* kKindRoleLabel = "io.x-k8s.kind.role";
 
+/// One cluster, from the containers that carry its name.
 struct KindCluster {
   std::string name;
   std::string network;                            ///< the docker network its nodes share
@@ -23,17 +24,21 @@ struct KindCluster {
   std::vector<docker::Container> balancers;       ///< of a cluster with several control planes
   bool all_running = true;                        ///< every node container runs
 
-  /// Changes when the API may have moved: containers recreated, or with new addresses.
+  /// Return a text that changes whenever the API server may have moved: its containers were
+  /// recreated, or have new addresses. As long as it is the same, a connection stays valid.
   std::string signature() const;
 };
 
+/// Group node containers by cluster name.
 std::map<std::string, KindCluster> group_clusters(const std::vector<docker::Container>& nodes);
 
-/// Which nodes stand still: their containers are stopped, paused, or no longer there, which the API
-/// learns much later. A kind node is called as its container was when it was made.
+/// Tells which nodes are halted: their containers are stopped, paused or removed, which the API
+/// server learns much later. Remembers nodes it has seen, because a removed container is in no
+/// list. A node's name in Kubernetes is that of its container at creation, so the first name seen
+/// counts.
 class NodeWatch {
  public:
-  /// `nodes`: all node containers there are now.
+  /// Return the names of halted nodes. `nodes`: all node containers that exist now.
   std::set<std::string> halted(const std::vector<docker::Container>& nodes);
 
  private:
@@ -44,18 +49,19 @@ class NodeWatch {
   std::map<std::string, Seen> seen_;  ///< by container id
 };
 
-/// Where the API server may be reached, best first: addresses on the docker network, then published
-/// ports of this machine.
+/// Return the URLs at which the API server may be reached, best first: addresses on the docker
+/// network, then ports published on this machine (for engines in a virtual machine).
 std::vector<std::string> api_urls(const KindCluster& cluster);
 
+/// A client that has reached the API server.
 struct ClusterConnection {
   std::shared_ptr<http::Client> client;
   std::string url;
   std::string version;
 };
 
-/// Reads the admin kubeconfig out of a control-plane container and tries the places it may be
-/// reached at. Blocks.
+/// Read the admin kubeconfig from a control-plane container and try api_urls() until one answers.
+/// Blocks.
 core::Result<ClusterConnection> connect_cluster(docker::Engine& engine, const KindCluster& cluster);
 
 }  // namespace kindlb::controller

@@ -1,6 +1,6 @@
 #pragma once
-// The provider itself: watches clusters and serves their Services until it is stopped. `kindlb run`
-// and the sandbox start it the same way.
+// The provider: watches clusters and serves their Services until it is stopped. `kindlb run` and
+// the sandbox start it the same way. The only entrance to the controller; both functions block.
 
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/result.hpp"
@@ -23,6 +23,7 @@ struct GivenCluster {
   std::shared_ptr<http::Client> client;
 };
 
+/// What the command line decides.
 struct ProviderSettings {
   core::Policy policy;  ///< the profile's capabilities included
   std::string profile = "full";

@@ -1,7 +1,26 @@
 #pragma once
-// What kindlb and the agent inside a proxy container say to each other: one JSON object per line,
-// each with a "type". Unknown types and unknown fields are ignored, lines beyond kMaxLine refused.
-// The agent speaks first, with Hello. Shared by both programs; no I/O here.
+// The protocol between kindlb and the agent inside a proxy container, and the agent's state file:
+// one JSON object per line, each with a "type". Shared by both programs. Pure values and codecs, no
+// I/O; everything here may be used from any thread.
+//
+// Order and identity:
+//  - The agent speaks first, with Hello, which lists the units it holds. Until then kindlb sends
+//    nothing on that channel.
+//  - Every request of kindlb (Prepare, Apply, Release) carries an id that kindlb never uses twice
+//    while it runs; the agent answers with the same id. Answers may come in any order, so only
+//    the id relates them to a request.
+//  - A channel that breaks loses its requests and its answers. kindlb does not replay them: the
+//    next Hello says what the agent holds, and what is missing is sent again under a new id.
+//    This is safe because Apply carries a unit as a whole and Release is idempotent.
+//  - Status is sent without being asked for, whenever Envoy's state changes.
+//
+// Compatibility: a kindlb adopts proxies whose agents are older or newer than itself. Therefore
+//  - an unknown type is ignored, and so is an unknown field;
+//  - a new field is optional, and its default means what an agent did before the field existed
+//    (see Fields in json_fields.hpp);
+//  - a known type that cannot be read is answered with Rejected/Invalid, never with silence;
+//  - JSON names, the names of files in the volume and the meaning of a revision never change.
+// Lines beyond kMaxLine are refused: neither side may make the other one buffer without limit.
 
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/proxy_config.hpp"
@@ -21,7 +40,9 @@ inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kMaxLine = std::size_t{16} << 20U;
 
 /// Envoy takes an inotify instance for every file it watches, and aborts when it gets none. The
-/// kernel allows 128 per uid unless told otherwise; two of them are for listeners and clusters.
+/// kernel allows 128 per uid by default (fs.inotify.max_user_instances); two of them watch the
+/// listeners' and the clusters' file. What remains is the number of endpoint files, which bounds
+/// how many Services one proxy can hold.
 inline constexpr std::size_t kFixedWatches = 2;
 inline constexpr std::size_t kUsualWatches = 128 - kFixedWatches;
 
@@ -43,7 +64,9 @@ struct Assignment {
   bool operator==(const Assignment&) const = default;
 };
 
-/// Everything one Service wants of a proxy, complete: an Apply replaces the unit's former content.
+/// Everything one proxy needs to serve one Service. Always complete: an Apply replaces the unit's
+/// former content, so that a lost or repeated Apply leaves no trace. Addresses and routes that
+/// several units share stay until the last of these units is released.
 struct Unit {
   std::string unit;      ///< the Service's uid
   std::string owner;     ///< "cluster/namespace/name"
@@ -53,8 +76,9 @@ struct Unit {
   std::vector<Resource> listeners;
   std::vector<Resource> clusters;
   std::vector<Assignment> assignments;
-  /// Where the kernel can filter: the rules for datagrams, and the listeners that rely on them in
-  /// the place of `listeners`. Empty when no port needs them.
+  /// For kernels with nf_tables: the rules for UDP ports, and the listeners that rely on them, used
+  /// in place of `listeners`. Empty when no port needs them. An agent that does not know these
+  /// fields, or whose kernel lacks nf_tables, uses `listeners`.
   std::vector<core::UdpRule> udp_rules;
   std::vector<Resource> listeners_behind_rules;
 
@@ -70,14 +94,16 @@ std::string cluster_of(const std::string& owner);
 // kindlb -> agent --------------------------------------------------------------------------------
 
 /// Check that these addresses are free, so that the Apply that follows need not wait for it.
-/// Answered by Applied (without a unit) or Rejected/Address.
+/// Answered by Applied (without a unit) or Rejected/Address. Changes nothing, and need not be sent:
+/// an Apply checks its addresses anyway.
 struct Prepare {
   std::uint64_t id = 0;
   std::vector<core::Cidr> addresses;
 };
 
-/// Make the unit true. Answered by Applied or Rejected with the same id. An Apply for the same unit
-/// supersedes one still being probed; that one is answered Rejected/Superseded.
+/// Serve the unit as described. Answered with the same id by Applied, once Envoy has confirmed this
+/// revision and every probe has ended, or by Rejected; then the unit's former content still serves.
+/// An Apply for the same unit supersedes one under way, which is answered Rejected/Superseded.
 struct Apply {
   std::uint64_t id = 0;
   Unit unit;
@@ -85,7 +111,8 @@ struct Apply {
   std::chrono::milliseconds probe_timeout{3'000};
 };
 
-/// Take the unit away: listeners, addresses, routes, state. Answered by Applied.
+/// Remove the unit: listeners, addresses, routes, state. Answered by Applied, once Envoy has closed
+/// its listeners; also for a unit that the agent does not hold.
 struct Release {
   std::uint64_t id = 0;
   std::string unit;
@@ -95,6 +122,7 @@ struct Release {
 
 enum class EnvoyState { Starting, Live, Down };
 
+/// What an agent holds for one Service, as Hello, Status and the state file report it.
 struct UnitState {
   std::string unit;
   std::string owner;
@@ -106,6 +134,8 @@ struct UnitState {
   bool operator==(const UnitState&) const = default;
 };
 
+/// The first message on every channel. `units` is all the agent holds: a unit that is not in it is
+/// not served by this proxy, whatever was sent before.
 struct Hello {
   int protocol = kProtocolVersion;
   std::string agent;  ///< its version
@@ -133,7 +163,7 @@ struct Applied {
 
 enum class RejectStage {
   Invalid,     ///< the message itself
-  Address,     ///< in use by somebody else, or the kernel refused it
+  Address,     ///< another host answers for it, or the kernel refused it
   Route,       ///< the kernel refused it
   Filter,      ///< the kernel refused the rules for datagrams
   Envoy,       ///< Envoy refused the configuration; text is Envoy's own
@@ -149,7 +179,7 @@ struct Rejected {
   std::string text;
 };
 
-/// Sent whenever Envoy's state changes. After Live, `units` tells what it acknowledged.
+/// Sent whenever Envoy's state changes. With Live, `units` says what this Envoy has acknowledged.
 struct Status {
   EnvoyState envoy = EnvoyState::Starting;
   std::uint32_t restarts = 0;  ///< of Envoy, since the container started
@@ -157,23 +187,26 @@ struct Status {
   std::vector<UnitState> units;
 };
 
-/// The agent is about to end.
+/// The agent is about to exit.
 struct Bye {
   std::string reason;
 };
 
 using Message = std::variant<Hello, Prepare, Apply, Release, Applied, Rejected, Status, Bye>;
 
-/// One line, newline included.
+/// Return the message as one line, newline included.
 std::string encode(const Message& message);
-/// Nothing for an unknown type or a line that is not a message of ours; `why` then says which.
+/// Parse one line. Nothing for an unknown type or a line that is no message; `why` says which.
 std::optional<Message> decode(std::string_view line, std::string* why = nullptr);
-/// The id in a line of a known type that decode refused, so that whoever waits for its answer can
-/// be told. Nothing for unknown types: those are ignored.
+/// Return the id in a line of a known type that decode() refused, so that the sender can be
+/// answered. Nothing for unknown types: those are ignored.
 std::optional<std::uint64_t> refused_id(std::string_view line);
 
-/// The agent's state file (kStateFile): a JSON object with the units and, per unit, whether Envoy
-/// acknowledged it. Written whenever one of these changes; survives the container's restart.
+/// The agent's state file (kStateFile): what the agent holds and, per unit, whether Envoy has
+/// acknowledged it. Replaced by a rename whenever one of these changes, and survives the
+/// container's restart. A restarted kindlb adopts proxies by it (docs/contract.md §2: nothing is
+/// written to a status that is right already), so a newer kindlb must be able to read what any
+/// older agent wrote.
 struct AgentState {
   std::string agent;
   EnvoyState envoy = EnvoyState::Starting;
@@ -183,15 +216,16 @@ struct AgentState {
 std::string encode_state(const AgentState& state);
 std::optional<AgentState> decode_state(std::string_view text);
 
-/// The same as the target of a symbolic link (kSummaryLink), which the engine tells without opening
-/// an archive: a restarted kindlb learns of thirty proxies in the time reading one file takes.
-/// Nothing when the state is too large for a link.
+/// Return the state as the target of a symbolic link (kSummaryLink). The engine returns a link's
+/// target without opening an archive, so a restarted kindlb reads thirty of them in the time that
+/// one file takes. Nothing when the state is too large for a link: then the file is read.
 std::optional<std::string> encode_summary(const AgentState& state);
-/// `target`: as encoded, or made absolute by whoever resolved the link.
+/// Parse a link's target: as encoded, or made absolute by the engine that resolved the link.
 std::optional<AgentState> decode_summary(std::string_view target);
 
-// Places inside the proxy container
-// ----------------------------------------------------------------
+// Places inside the proxy container --------------------------------------------------------------
+// Part of the protocol: an adopted proxy was made by another version of kindlb, and its agent keeps
+// its files where that version put them.
 inline constexpr const char* kStateDir = "/var/lib/kindlb";                ///< the volume
 inline constexpr const char* kStateFile = "/var/lib/kindlb/state.json";    ///< AgentState
 inline constexpr const char* kSummaryLink = "/var/lib/kindlb/summary";     ///< see encode_summary

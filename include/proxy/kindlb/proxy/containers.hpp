@@ -1,7 +1,16 @@
 #pragma once
-// The life of a proxy container on the engine: its name, its labels, how it is made, found again
-// and removed. What it serves is not known here (see protocol.hpp). Functions that take an engine
-// block; all may be called from many threads at once.
+// A proxy container on the engine: its name and labels, and how it is created, found again and
+// removed. What it serves is not known here (see protocol.hpp). Functions that take an engine
+// block; all may be called from several threads at once.
+//
+// All state of a proxy is outside of kindlb, so that any later kindlb can adopt it:
+//  - labels, fixed at creation, say what the container is: ours, its network, its uid, its image,
+//    its volume, its pool. A container without kProxyLabel is never touched;
+//  - the name, which the engine changes atomically, says what it is used for, and is unique on the
+//    engine: two kindlbs that give the same name collide there instead of serving both;
+//  - the volume holds the agent's state, which alone says what the proxy serves.
+// Labels, forms of names and the volume's layout are persistent: an upgrade must recognise what an
+// older version left behind.
 
 #include "kindlb/core/service.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -15,19 +24,18 @@
 
 namespace kindlb::proxy {
 
-// Labels never change after creation: they tell what a container is. Its name, which can change
-// atomically, tells what it does.
 inline constexpr const char* kProxyLabel = "kindlb.dev/proxy";      ///< "1" on all that is ours
 inline constexpr const char* kNetworkLabel = "kindlb.dev/network";  ///< docker network's name
 inline constexpr const char* kUidLabel = "kindlb.dev/uid";          ///< Envoy's uid
 inline constexpr const char* kAgentLabel = "kindlb.dev/agent";      ///< hash of the proxy image
 inline constexpr const char* kVolumeLabel = "kindlb.dev/volume";    ///< the state volume's name
-inline constexpr const char* kPoolLabel = "kindlb.dev/pool";        ///< whose, while it is warm
+inline constexpr const char* kPoolLabel = "kindlb.dev/pool";        ///< of the kindlb that made it
 
+/// As a name tells it. For people: the fleet goes by what the agent holds.
 enum class Role { Warm, Claimed, Shared };
 
 /// What a container's name says. `tag` is 8 hexadecimal digits: random while warm, the Service's
-/// (see service_tag) once claimed. One that serves many has its cluster and a number instead.
+/// (see service_tag) once claimed. A shared proxy has its cluster and a number instead.
 struct ProxyName {
   Role role = Role::Warm;
   std::string tag;
@@ -37,24 +45,32 @@ struct ProxyName {
   bool operator==(const ProxyName&) const = default;
 };
 
+// Each builder of names has its inverse in parse_name(). The forms cannot be confused: a number has
+// fewer digits than a tag.
+/// "kindlb-warm-<tag>"
 std::string warm_name(const std::string& tag);
 /// "kindlb-<cluster>-<namespace>-<name>-<tag of the uid>", at most 128 safe characters.
 std::string claimed_name(const core::ServiceKey& owner, const std::string& service_uid);
 /// "kindlb-shared-<cluster>-<number>"
 std::string shared_name(const std::string& cluster, unsigned number);
+/// Return a hash of the uid, so that a Service that is deleted and created again under the same
+/// name gets a container with another name.
 std::string service_tag(const std::string& service_uid);
 std::optional<ProxyName> parse_name(const std::string& name);
 
+/// "kindlb-<tag>", by the tag that the proxy had when it was created. A volume cannot be renamed,
+/// so it keeps that name; kVolumeLabel tells it later on.
 std::string volume_name(const std::string& tag);
 std::optional<std::string> parse_volume_name(const std::string& name);  ///< the tag
 
-/// 8 hexadecimal digits nobody else has drawn.
+/// Return 8 random hexadecimal digits.
 std::string random_tag();
 
+/// A proxy container as its name and labels describe it.
 struct Proxy {
   std::string id;
   std::string name;
-  std::optional<ProxyName> role;  ///< nothing: somebody renamed it
+  std::optional<ProxyName> role;  ///< nothing: renamed by a user
   docker::ContainerState state = docker::ContainerState::Created;
   std::string network;
   std::uint32_t uid = 0;  ///< 0: unreadable
@@ -63,39 +79,43 @@ struct Proxy {
   std::string pool;
 };
 
-/// Nothing for a container that is not ours.
+/// Read name and labels. Nothing for a container without our label.
 std::optional<Proxy> parse_proxy(const docker::Container& container);
 
-/// The kernel allows a number of inotify instances per uid, and each of Envoy's file subscriptions
-/// takes one: so every proxy has its own uid.
+/// The kernel limits inotify instances per uid, across containers, and each file that Envoy watches
+/// takes one. So every proxy's Envoy has a uid of its own, else they would starve each other.
 inline constexpr std::uint32_t kFirstUid = 200'000;
-/// The smallest one not in use.
+/// Return the smallest uid from kFirstUid on that is not in use.
 std::uint32_t choose_uid(const std::set<std::uint32_t>& in_use);
 
+/// How to create a proxy.
 struct CreateOptions {
   std::string image;  ///< from ensure_proxy_image
   std::string network;
   bool ipv6 = false;  ///< the network has an IPv6 subnet
   std::uint32_t uid = kFirstUid;
   std::string tag;   ///< from random_tag
-  std::string pool;  ///< of the kindlb that may give it to a Service
+  std::string pool;  ///< of the kindlb that may use it
   std::int64_t memory_bytes = std::int64_t{256} << 20;
   std::int64_t pids_limit = 64;
 };
 
-/// Pure; create_proxy uses it.
+/// Return the container that create_proxy() asks the engine for. Pure.
 docker::ContainerSpec container_spec(const CreateOptions& options);
 
-/// A warm proxy, started. On failure nothing of it stays behind.
+/// Create and start a warm proxy. On failure nothing of it stays behind.
 core::Result<Proxy> create_proxy(docker::Engine& engine, const CreateOptions& options);
-/// All proxies of kindlb on this engine, running or not.
+/// Return all proxies of any kindlb on this engine, running or not.
 core::Result<std::vector<Proxy>> list_proxies(docker::Engine& engine);
 core::Result<void> start_proxy(docker::Engine& engine, const Proxy& proxy);
-/// Container, then volume. One that is gone already counts as removed.
+/// Remove the container, then its volume. What does not exist counts as removed, so that a removal
+/// that failed half-way can be repeated.
 core::Result<void> remove_proxy(docker::Engine& engine, const Proxy& proxy);
-/// What the agent wrote last; running or not.
+/// Return the state that the agent wrote last, whether the container runs or not: from the summary
+/// link if it is there, else from the file.
 core::Result<protocol::AgentState> read_state(docker::Engine& engine, const std::string& id);
-/// A stream to the agent's socket, for ChannelHub::open.
+/// Open a stream to the agent's socket, for ChannelHub::open. The engine runs `kindlb-agent
+/// connect` in the container for it, so no port is opened.
 core::Result<docker::ExecStream> connect_agent(docker::Engine& engine, const std::string& id);
 
 }  // namespace kindlb::proxy
