@@ -64,7 +64,7 @@ Size size_of(FakeWorld& world, Kindlb& kindlb) {
 
 }  // namespace
 
-TEST_CASE("nothing grows over a thousand Services") {
+TEST_CASE("nothing accumulates over a thousand Services") {
   FakeWorld world;
   world.journal.keep(false);
   Kindlb kindlb(world, {.warm_proxies = 2});

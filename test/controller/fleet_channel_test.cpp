@@ -38,7 +38,7 @@ TEST_CASE_FIXTURE(Served, "a rejection is kept, with its text, until it is forgo
   CHECK(until_acknowledged("u1", apply("u1", 81)));
 }
 
-TEST_CASE_FIXTURE(Served, "an address that somebody else has is not held") {
+TEST_CASE_FIXTURE(Served, "an address that another host has is not held") {
   host.occupy_address(ip("172.18.0.250"));
   apply("u1", 81);
   REQUIRE(until([](auto& fleet) { return fleet.view("u1").address_refused; }));
@@ -48,15 +48,15 @@ TEST_CASE_FIXTURE(Served, "an address that somebody else has is not held") {
 
 TEST_CASE_FIXTURE(Served, "probes that fail are told") {
   host.block_direct_path(true);
-  auto wish = config("u1", 82);
-  wish.routes = {{cidr("10.244.0.5/32"), ip("172.18.0.2")}};
-  const auto revision = core::revision_of(wish);
-  with([&](auto& fleet) { fleet.apply("u1", wish, revision, {{"TCP/82", {}}}); });
+  auto wanted = config("u1", 82);
+  wanted.routes = {{cidr("10.244.0.5/32"), ip("172.18.0.2")}};
+  const auto revision = core::revision_of(wanted);
+  with([&](auto& fleet) { fleet.apply("u1", wanted, revision, {{"TCP/82", {}}}); });
   REQUIRE(until_acknowledged("u1", revision));
   CHECK(view("u1").reach == core::Reach::Unreachable);
   CHECK(view("u1").reach_detail == "No route to host");
   SUBCASE("an apply without probes leaves it as it is") {
-    with([&](auto& fleet) { fleet.apply("u1", wish, revision, {}); });
+    with([&](auto& fleet) { fleet.apply("u1", wanted, revision, {}); });
     CHECK(view("u1").reach == core::Reach::Unreachable);
   }
 }
@@ -132,7 +132,7 @@ TEST_CASE_FIXTURE(Served, "what an agent says of a former apply changes nothing"
     fleet.on_agent_message(id, protocol::Applied{999, "u1", "old.d", {}});
     fleet.on_agent_message(
         id, protocol::Rejected{999, "u1", "old.d", protocol::RejectStage::Envoy, "no"});
-    fleet.on_agent_message("nobody", protocol::Applied{1, "u1", "old.d", {}});
+    fleet.on_agent_message("unknown", protocol::Applied{1, "u1", "old.d", {}});
     fleet.on_agent_message(id, protocol::Bye{"so long"});
   });
   with([](auto&) {});

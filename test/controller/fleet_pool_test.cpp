@@ -43,7 +43,7 @@ TEST_CASE("each network has its own pool; one that goes away is emptied") {
   CHECK(rig.host.size() == 1);
 }
 
-TEST_CASE("one being made for a network that went away is removed when it comes") {
+TEST_CASE("a warm proxy created for a network no longer in use is removed") {
   FleetRig rig(1);
   rig.with([](auto& fleet) { fleet.discover(); });
   REQUIRE(rig.until([](auto& fleet) { return fleet.has_warm(); }));
@@ -51,7 +51,7 @@ TEST_CASE("one being made for a network that went away is removed when it comes"
   CHECK(rig.until([&](auto& fleet) { return !fleet.has_warm() && rig.host.size() == 0; }));
 }
 
-TEST_CASE("a pool that could not be filled is tried again") {
+TEST_CASE("filling the pool is retried after a failure") {
   FleetRig rig(1);
   rig.host.fail_next("create", kEngineSaysNo, 3);
   REQUIRE(rig.discover());
@@ -68,7 +68,7 @@ TEST_CASE("a network that comes while another one's pool is failing does not wai
   CHECK(rig.until_warm(1));
 }
 
-TEST_CASE("a warm one that is lost is replaced") {
+TEST_CASE("a warm proxy that is lost is replaced") {
   FleetRig rig(1);
   REQUIRE(rig.discover());
   REQUIRE(rig.until_warm(1));
@@ -76,7 +76,7 @@ TEST_CASE("a warm one that is lost is replaced") {
   SUBCASE("it died") {
     rig.host.die(first);
   }
-  SUBCASE("it died, and the engine tells nothing of its removal") {
+  SUBCASE("it died, and the engine reports no removal") {
     rig.with([&](auto& fleet) {
       rig.host.on_event(nullptr);
       fleet.container_died(first);
@@ -89,7 +89,7 @@ TEST_CASE("a warm one that is lost is replaced") {
   CHECK(rig.host.size() == 1);
 }
 
-TEST_CASE("warm ones that die at once are not made as fast as they die") {
+TEST_CASE("warm proxies that die at once are replaced with back-off") {
   FleetRig rig(1);
   rig.host.fail_next("connect", {core::ErrorKind::Conflict, "connect", "not running"}, 1'000'000);
   REQUIRE(rig.discover());
@@ -106,7 +106,7 @@ TEST_CASE("warm ones that die at once are not made as fast as they die") {
 
 // ---- removal -----------------------------------------------------------------------------------
 
-TEST_CASE("a removal is tried until the engine confirms it, and only then told") {
+TEST_CASE("a removal is retried until the engine confirms it, and only then reported") {
   FleetRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -156,7 +156,7 @@ TEST_CASE("a container that stopped is started again, once, when asked") {
   CHECK(rig.view("u1").trouble.empty());
 }
 
-TEST_CASE("one that does not start again goes") {
+TEST_CASE("a proxy that cannot be restarted is removed") {
   FleetRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -169,7 +169,7 @@ TEST_CASE("one that does not start again goes") {
   CHECK(rig.host.size() == 0);
 }
 
-TEST_CASE("one that an absent engine could not start stays, and is asked for again") {
+TEST_CASE("a proxy stays while the engine is unreachable, and its start is retried") {
   FleetRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -186,7 +186,7 @@ TEST_CASE("one that an absent engine could not start stays, and is asked for aga
   CHECK(rig.until_live("u1"));
 }
 
-TEST_CASE("one that was removed behind our back is told, and its leftovers go") {
+TEST_CASE("a proxy removed by another program is reported, and its volume removed") {
   FleetRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -196,10 +196,10 @@ TEST_CASE("one that was removed behind our back is told, and its leftovers go") 
   CHECK(rig.until_live("u1"));
 }
 
-TEST_CASE("one that died before we knew it is found out") {
+TEST_CASE("a proxy that died before it was known is noticed") {
   FleetRig rig;
   REQUIRE(rig.discover());
-  rig.host.on_event(nullptr);  // its death is told before anybody knows its name
+  rig.host.on_event(nullptr);  // its death is reported before its id is known
   rig.host.fail_next("connect", {core::ErrorKind::Conflict, "connect", "not running"}, 2);
   rig.claim("u1");
   REQUIRE(rig.until([](auto& fleet) { return fleet.view("u1").present; }));

@@ -73,10 +73,10 @@ class FleetRig {
     return out;
   }
   core::Revision apply(const std::string& unit, std::uint16_t port = 80) {
-    const auto wish = config(unit, port);
-    const auto revision = core::revision_of(wish);
+    const auto wanted = config(unit, port);
+    const auto revision = core::revision_of(wanted);
     with([&](auto& fleet) {
-      fleet.apply(unit, wish, revision, {{"TCP/80", wish.backends[0].targets}});
+      fleet.apply(unit, wanted, revision, {{"TCP/80", wanted.backends[0].targets}});
     });
     return revision;
   }

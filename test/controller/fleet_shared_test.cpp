@@ -54,13 +54,13 @@ TEST_CASE("Services of one cluster share a proxy, named after the cluster") {
   CHECK(rig.with([](auto& fleet) { return fleet.held_units(); }).size() == 3);
 }
 
-TEST_CASE("a limit is kept") {
+TEST_CASE("the limit of Services per proxy is kept") {
   SharedRig rig(0, 2);
   REQUIRE(rig.discover());
   CHECK(rig.serve_all({"u1", "u2", "u3", "u4", "u5"}).size() == 3);
 }
 
-TEST_CASE("all that are claimed while a proxy is being made wait for that one") {
+TEST_CASE("claims made while a proxy is being created join it") {
   SharedRig rig;
   REQUIRE(rig.discover());
   rig.with([](auto& fleet) {
@@ -75,7 +75,7 @@ TEST_CASE("all that are claimed while a proxy is being made wait for that one") 
   CHECK(rig.journal.count("create") == 1);
 }
 
-TEST_CASE("those that asked to be prepared together end up together") {
+TEST_CASE("Services prepared together are placed together") {
   SharedRig rig(2);
   REQUIRE(rig.discover());
   REQUIRE(rig.until_warm(2));
@@ -87,7 +87,7 @@ TEST_CASE("those that asked to be prepared together end up together") {
   CHECK(rig.serve_all({"u3", "u1", "u2"}) == std::set<std::string>{"p1"});
 }
 
-TEST_CASE("a promise is kept only to one that still fits") {
+TEST_CASE("a reservation counts only while the Service still fits") {
   SharedRig rig(1);
   const auto id = rig.host.add_warm("kind");
   rig.host.limit_watches(id, 10);
@@ -121,7 +121,7 @@ TEST_CASE("another cluster gets a proxy of its own") {
       [&](auto&) { return rig.host.name_of(rig.host.holder_of("u2")) == "kindlb-shared-two-1"; }));
 }
 
-TEST_CASE("a proxy that is full sends the next one elsewhere, under the next number") {
+TEST_CASE("a full proxy is followed by another with the next number") {
   SharedRig rig(1);
   const auto id = rig.host.add_warm("kind");
   rig.host.limit_watches(id, 10);
@@ -139,7 +139,7 @@ TEST_CASE("a proxy that is full sends the next one elsewhere, under the next num
       [&](auto&) { return rig.host.name_of(rig.host.holder_of("u2")) == "kindlb-shared-kind-2"; }));
 }
 
-TEST_CASE("one that does not serve is not joined") {
+TEST_CASE("a proxy that does not serve gets no further Service") {
   SharedRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -154,7 +154,7 @@ TEST_CASE("one that does not serve is not joined") {
   CHECK(rig.view("u1").present);  // and stays where it is
 }
 
-TEST_CASE("one of a former image is adopted but not joined") {
+TEST_CASE("a proxy of an outdated image is adopted but gets no further Service") {
   SharedRig rig;
   const auto id = rig.host.add_warm("kind");
   rig.host.give_unit(id, unit_state("u1"));
@@ -166,12 +166,12 @@ TEST_CASE("one of a former image is adopted but not joined") {
 
 // ---- each for itself ---------------------------------------------------------------------------
 
-TEST_CASE("a refusal concerns the one that was refused") {
+TEST_CASE("a rejection concerns only the unit that was rejected") {
   SharedRig rig;
   REQUIRE(rig.discover());
   rig.serve("u1");
   rig.claim("u2");
-  rig.host.reject_next(protocol::RejectStage::Address, "somebody has it");
+  rig.host.reject_next(protocol::RejectStage::Address, "another host has it");
   rig.apply("u2");
   REQUIRE(rig.until([](auto& fleet) { return !fleet.view("u2").rejection.empty(); }));
   CHECK(rig.view("u2").address_refused);
@@ -180,7 +180,7 @@ TEST_CASE("a refusal concerns the one that was refused") {
   CHECK(rig.view("u1").addresses.size() == 1);
 }
 
-TEST_CASE("what is said while the channel is away is said to all of them later") {
+TEST_CASE("messages sent while the channel is closed are delivered later") {
   SharedRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -195,7 +195,7 @@ TEST_CASE("what is said while the channel is away is said to all of them later")
 
 // ---- leaving -----------------------------------------------------------------------------------
 
-TEST_CASE("one leaves by a message, the last by the container") {
+TEST_CASE("a unit is released by a message, the last one with its container") {
   SharedRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -211,7 +211,7 @@ TEST_CASE("one leaves by a message, the last by the container") {
   CHECK(rig.host.size() == 0);
 }
 
-TEST_CASE("all at once take the container along") {
+TEST_CASE("releasing all units at once removes the container") {
   SharedRig rig;
   REQUIRE(rig.discover());
   rig.serve_all({"u1", "u2", "u3"});
@@ -222,7 +222,7 @@ TEST_CASE("all at once take the container along") {
   CHECK(rig.host.size() == 0);
 }
 
-TEST_CASE("nobody is let go before the agent has said so") {
+TEST_CASE("no unit is released before its agent confirms it") {
   SharedRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -243,7 +243,7 @@ TEST_CASE("nobody is let go before the agent has said so") {
     rig.host.break_channel(id);
     CHECK(rig.until_gone("u1"));
   }
-  SUBCASE("it does not answer for long") {
+  SUBCASE("it does not answer in time") {
     CHECK(rig.until_gone("u1"));
   }
   SUBCASE("the container is no more") {
@@ -253,7 +253,7 @@ TEST_CASE("nobody is let go before the agent has said so") {
   }
 }
 
-TEST_CASE("one that is removed before its proxy came does not hold up the others") {
+TEST_CASE("a request withdrawn before its proxy exists does not delay the others") {
   SharedRig rig;
   REQUIRE(rig.discover());
   rig.with([](auto& fleet) {
@@ -267,22 +267,22 @@ TEST_CASE("one that is removed before its proxy came does not hold up the others
   CHECK_FALSE(rig.view("u1").present);
 }
 
-TEST_CASE("one that outgrows its proxy moves to another, and only that one") {
+TEST_CASE("a unit that outgrows its proxy moves to another, and only that one") {
   SharedRig rig;
   const auto id = rig.host.add_warm("kind");
   rig.host.limit_watches(id, 6);
   rig.host.give_unit(id, unit_state("u1", 2));
   rig.host.give_unit(id, unit_state("u2", 2));
   REQUIRE(rig.discover());
-  auto wish = FleetRig::config("u1");
-  for (const auto* name : {"b", "c"}) wish.backends.push_back({.name = name});
-  rig.with([&](auto& fleet) { fleet.apply("u1", wish, core::revision_of(wish), {}); });
+  auto wanted = FleetRig::config("u1");
+  for (const auto* name : {"b", "c"}) wanted.backends.push_back({.name = name});
+  rig.with([&](auto& fleet) { fleet.apply("u1", wanted, core::revision_of(wanted), {}); });
   REQUIRE(rig.until_gone("u1"));
   CHECK(rig.journal.count("release " + id + " u1") == 1);
   rig.claim_for("kind", "u1", 3);
   REQUIRE(rig.until_live("u1"));
-  rig.with([&](auto& fleet) { fleet.apply("u1", wish, core::revision_of(wish), {}); });
-  REQUIRE(rig.until_acknowledged("u1", core::revision_of(wish)));
+  rig.with([&](auto& fleet) { fleet.apply("u1", wanted, core::revision_of(wanted), {}); });
+  REQUIRE(rig.until_acknowledged("u1", core::revision_of(wanted)));
   CHECK(rig.host.holder_of("u1") != id);
   CHECK(rig.host.holder_of("u2") == id);
 }
@@ -308,7 +308,7 @@ TEST_CASE("all Services of an adopted proxy are known, and new ones join them") 
   CHECK(rig.journal.count("rename") == 1);  // the one above
 }
 
-TEST_CASE("two proxies with the same Service: the second has to let it go") {
+TEST_CASE("two proxies with the same Service: the second releases it") {
   SharedRig rig;
   const auto first = rig.host.add_warm("kind");
   const auto second = rig.host.add_warm("kind");
@@ -328,7 +328,7 @@ TEST_CASE("two proxies with the same Service: the second has to let it go") {
   CHECK(rig.view("u1").live);
 }
 
-TEST_CASE("a shared proxy that is gone is missed by all, and replaced by one") {
+TEST_CASE("a lost shared proxy is reported to all its Services and replaced once") {
   SharedRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");

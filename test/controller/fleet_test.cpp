@@ -13,7 +13,7 @@ protocol::UnitState unit_state(const std::string& unit, const std::string& revis
 
 // ---- adopting ----------------------------------------------------------------------------------
 
-TEST_CASE("what exists is adopted with what its agent says, and nothing is made") {
+TEST_CASE("existing proxies are adopted with their agents' state, and none is created") {
   FleetRig rig;
   const auto id = rig.host.add_warm("kind");
   rig.host.give_unit(id, unit_state("u1", "s.d"));
@@ -29,7 +29,7 @@ TEST_CASE("what exists is adopted with what its agent says, and nothing is made"
   CHECK(rig.journal.count("create") == 0);
 }
 
-TEST_CASE("one whose state could not be read is taken for what its Hello says") {
+TEST_CASE("a proxy whose state cannot be read is adopted by its Hello") {
   FleetRig rig;
   const auto id = rig.host.add_warm("kind");
   rig.host.give_unit(id, unit_state("u1", "s.d"));
@@ -45,7 +45,7 @@ TEST_CASE("one whose state could not be read is taken for what its Hello says") 
   CHECK(rig.until([&](auto&) { return rig.discoveries == 2; }));
 }
 
-TEST_CASE("warm ones of a former image, or stopped, are replaced") {
+TEST_CASE("warm proxies that are outdated or stopped are replaced") {
   FleetRig rig(1);
   const auto id = rig.host.add_warm("kind");
   SUBCASE("former image") {
@@ -64,14 +64,14 @@ TEST_CASE("warm ones of a former image, or stopped, are replaced") {
   }));
 }
 
-TEST_CASE("a listing that fails is tried again") {
+TEST_CASE("a failed listing is retried") {
   FleetRig rig;
   rig.host.fail_next("list", kEngineIsAway, 2);
   CHECK(rig.discover());
   CHECK(rig.journal.count("list") == 3);
 }
 
-TEST_CASE("what came or went while the engine was being asked") {
+TEST_CASE("proxies created or removed during a listing") {
   FleetRig rig;
   REQUIRE(rig.discover());
   const auto id = rig.serve("u1");
@@ -80,7 +80,7 @@ TEST_CASE("what came or went while the engine was being asked") {
     rig.with([](auto& fleet) { fleet.discover(); });
     REQUIRE(rig.until([&](auto&) { return rig.discoveries == 2; }));
   };
-  SUBCASE("a proxy made meanwhile is not taken for lost") {
+  SUBCASE("a proxy created meanwhile is not taken for lost") {
     look_while([&] {
       rig.claim("u2");
       REQUIRE(rig.until_live("u2"));
@@ -89,7 +89,7 @@ TEST_CASE("what came or went while the engine was being asked") {
     CHECK(rig.host.size() == 2);
     CHECK(rig.journal.count("remove") == 0);
   }
-  SUBCASE("a proxy removed meanwhile does not come back for good") {
+  SUBCASE("a proxy removed meanwhile does not stay adopted") {
     look_while([&] {
       rig.with([](auto& fleet) { fleet.remove("u1"); });
       REQUIRE(rig.until([](auto& fleet) { return fleet.held_units().empty(); }));
@@ -97,13 +97,13 @@ TEST_CASE("what came or went while the engine was being asked") {
     });
     CHECK(rig.until([&](auto& fleet) { return !fleet.knows(id); }));
   }
-  SUBCASE("one that vanished unseen is told") {
+  SUBCASE("one that vanished unseen is reported") {
     rig.host.on_event(nullptr);
     rig.host.vanish(id);
     rig.with([](auto& fleet) { fleet.discover(); });
     CHECK(rig.until([](auto& fleet) { return !fleet.view("u1").present; }));
   }
-  SUBCASE("one that stopped unseen is told") {
+  SUBCASE("one that stopped unseen is reported") {
     rig.host.on_event(nullptr);
     rig.host.die(id);
     rig.with([](auto& fleet) { fleet.discover(); });
@@ -113,7 +113,7 @@ TEST_CASE("what came or went while the engine was being asked") {
 
 // ---- claiming ----------------------------------------------------------------------------------
 
-TEST_CASE("a claim takes a warm proxy and names it; nobody else gets it") {
+TEST_CASE("a claim takes a warm proxy and renames it; no other claim gets it") {
   FleetRig rig(1);
   REQUIRE(rig.discover());
   REQUIRE(rig.until_warm(1));
@@ -128,7 +128,7 @@ TEST_CASE("a claim takes a warm proxy and names it; nobody else gets it") {
   CHECK(rig.host.size() == 3);
 }
 
-TEST_CASE("without a warm one, a proxy is made") {
+TEST_CASE("without a warm proxy, one is created") {
   FleetRig rig;
   REQUIRE(rig.discover());
   rig.claim("u1");
@@ -138,7 +138,7 @@ TEST_CASE("without a warm one, a proxy is made") {
   CHECK(rig.host.size() == 1);
 }
 
-TEST_CASE("a proxy that is seen while it is being made is left to whoever makes it") {
+TEST_CASE("a proxy listed while it is being created is left to its creator") {
   FleetRig rig;
   REQUIRE(rig.discover());
   rig.host.on_creating([&] {
@@ -167,7 +167,7 @@ TEST_CASE("proxies of another kindlb are left alone, but for their addresses") {
   CHECK(rig.until([](auto& fleet) { return fleet.held_addresses("kind").empty(); }));
 }
 
-TEST_CASE("a proxy that cannot be made is told once, in the engine's words") {
+TEST_CASE("a proxy that cannot be created is reported once, in the engine's words") {
   FleetRig rig;
   REQUIRE(rig.discover());
   rig.host.fail_next("create", kEngineSaysNo);
@@ -179,7 +179,7 @@ TEST_CASE("a proxy that cannot be made is told once, in the engine's words") {
   CHECK(rig.until_live("u1"));
 }
 
-TEST_CASE("one that is no longer wanted when it comes is removed before that is told") {
+TEST_CASE("a proxy no longer wanted when created is removed before that is reported") {
   FleetRig rig;
   REQUIRE(rig.discover());
   rig.host.fail_next("remove", kEngineIsAway, 3);
@@ -205,7 +205,7 @@ TEST_CASE("an address is prepared by the proxy that the claim will take") {
   prepare("u1");
   prepare("u1");  // asked once
   prepare("u2");
-  prepare("u3");  // nobody left to ask
+  prepare("u3");  // no proxy left to ask
   CHECK(rig.journal.count("prepare") == 2);
   const auto steps = rig.journal.steps();
   const auto asked = [&](std::size_t nth) {

@@ -90,7 +90,7 @@ TEST_CASE("the network is the one that most nodes share") {
   }
 }
 
-TEST_CASE("where the API may be reached, best first") {
+TEST_CASE("URLs of the API server, best first") {
   SUBCASE("one control plane: its address, then the published port") {
     CHECK(controller::api_urls(single()) ==
           Strings{"https://172.18.0.2:6443", "https://127.0.0.1:40001"});
@@ -143,7 +143,7 @@ TEST_CASE("the signature tells when the API may have moved") {
   CHECK(group_clusters({container}).at("kind").signature() != before);
 }
 
-TEST_CASE("a worker that comes or goes moves nothing") {
+TEST_CASE("a worker that is added or removed does not change the signature") {
   auto container = single().control_planes[0];
   const auto cluster =
       group_clusters({container, node("kind", "worker", "kind-worker", "172.18.0.3")}).at("kind");
@@ -167,13 +167,13 @@ TEST_CASE("connecting says what is missing") {
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().kind == core::ErrorKind::NotFound);
   }
-  SUBCASE("a kubeconfig that is none") {
+  SUBCASE("a malformed kubeconfig") {
     engine.set_file(id, "/etc/kubernetes/admin.conf", "- a\n- list\n");
     CHECK_FALSE(controller::connect_cluster(engine, cluster).ok());
   }
 }
 
-TEST_CASE("nodes are halted when their containers do not run, or are no more") {
+TEST_CASE("nodes are halted when their containers do not run or are removed") {
   using docker::ContainerState;
   using Names = std::set<std::string>;
   controller::NodeWatch watch;
@@ -188,7 +188,7 @@ TEST_CASE("nodes are halted when their containers do not run, or are no more") {
     nodes[1].state = ContainerState::Running;
     CHECK(watch.halted(nodes) == Names{"kind-worker2"});
   }
-  SUBCASE("removed: the API believes in it for a while") {
+  SUBCASE("removed: the API still lists it for a while") {
     nodes.pop_back();
     CHECK(watch.halted(nodes) == Names{"kind-worker2"});
     CHECK(watch.halted(nodes) == Names{"kind-worker2"});
@@ -196,13 +196,13 @@ TEST_CASE("nodes are halted when their containers do not run, or are no more") {
     nodes.back().id = "another";
     CHECK(watch.halted(nodes).empty());
   }
-  SUBCASE("renamed: the node keeps the name it began with") {
+  SUBCASE("renamed: the node keeps its first name") {
     nodes[1].name = "shiny";
     CHECK(watch.halted(nodes).empty());
     nodes[1].state = ContainerState::Paused;
     CHECK(watch.halted(nodes) == Names{"kind-worker"});
   }
-  SUBCASE("with the whole cluster gone there is nothing to remember") {
+  SUBCASE("nodes of a removed cluster are forgotten") {
     const auto other = node("other", "control-plane", "other-control-plane", "172.18.0.6");
     CHECK(watch.halted({other}).empty());
   }

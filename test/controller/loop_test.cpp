@@ -73,7 +73,7 @@ TEST_CASE("a hurried loop divides every delay") {
   CHECK(done.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
 }
 
-TEST_CASE("what was not begun when the loop stopped is kept for the next run") {
+TEST_CASE("tasks not started when the loop stops are kept for the next run") {
   Loop loop;
   std::stop_source first;
   std::vector<int> seen;

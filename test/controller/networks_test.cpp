@@ -85,7 +85,7 @@ TEST_CASE("a network is looked up, and again when something joined") {
     CHECK(lookout.wait_until([&] { return lookout.networks.find("kind") != nullptr; }));
     CHECK(lookout.thread.on_loop([&] { return lookout.networks.error("kind"); }).empty());
   }
-  SUBCASE("one that nobody needs is forgotten") {
+  SUBCASE("one that is not retained is forgotten") {
     lookout.thread.on_loop([&] { lookout.networks.retain({"other"}); });
     CHECK(lookout.thread.on_loop([&] { return lookout.networks.find("kind") == nullptr; }));
   }

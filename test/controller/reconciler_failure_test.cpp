@@ -86,7 +86,7 @@ TEST_CASE("events while writes fail do not add up to more and more retries") {
         2 + static_cast<std::size_t>(passed / std::chrono::milliseconds(37)));
 }
 
-TEST_CASE("a namesake is another Service") {
+TEST_CASE("a Service created again under the same name is another one") {
   FakeWorld world;
   Kindlb kindlb(world);
   const auto replace = [&] {
@@ -138,7 +138,7 @@ TEST_CASE("the answer to a write does not bring back a Service that is gone") {
 
 // ---- the proxy ---------------------------------------------------------------------------------
 
-TEST_CASE("an address that somebody else answers for is passed over") {
+TEST_CASE("an address that another host answers for is skipped") {
   FakeWorld world;
   world.host.occupy_address(ip("172.18.0.254"));
   world.host.occupy_address(ip("172.18.0.253"));
@@ -162,7 +162,7 @@ TEST_CASE("an address in status is not given up to another host") {
   CHECK(world.serving() == "False/Infrastructure");
 }
 
-TEST_CASE("pods out of reach: node ports, unless told otherwise") {
+TEST_CASE("unreachable pods: node ports, unless configured otherwise") {
   FakeWorld world;
   world.host.block_direct_path(true);
   Kindlb::Options options;
@@ -173,7 +173,7 @@ TEST_CASE("pods out of reach: node ports, unless told otherwise") {
     const auto units = world.host.units_of(world.host.holder_of(uid));
     CHECK(core::Revision::parse(units.at(0).revision).through_node_ports());
   }
-  SUBCASE("direct only: told, and tried until it works") {
+  SUBCASE("direct only: reported, and retried until it works") {
     options.policy.datapath = core::Datapath::Direct;
     Kindlb kindlb(world, options);
     world.add_service();
@@ -184,7 +184,7 @@ TEST_CASE("pods out of reach: node ports, unless told otherwise") {
   }
 }
 
-TEST_CASE("a configuration that Envoy refuses is told in its words and tried again") {
+TEST_CASE("a configuration that Envoy rejects is reported in its words and retried") {
   FakeWorld world;
   world.host.reject_next(protocol::RejectStage::Envoy, "cannot bind", 2);
   Kindlb kindlb(world);
@@ -193,7 +193,7 @@ TEST_CASE("a configuration that Envoy refuses is told in its words and tried aga
   CHECK(kindlb.wait_serving());
 }
 
-TEST_CASE("an engine that makes no container is told in its words and asked again") {
+TEST_CASE("an engine that creates no container is reported in its words and retried") {
   FakeWorld world;
   world.host.fail_next("create", {ErrorKind::Invalid, "create", "no space left"}, 3);
   Kindlb kindlb(world, {.warm_proxies = 0});
@@ -203,7 +203,7 @@ TEST_CASE("an engine that makes no container is told in its words and asked agai
   CHECK(world.journal.count("create") == 4);
 }
 
-TEST_CASE("a proxy that is hurt heals with the same address, and that is told") {
+TEST_CASE("a damaged proxy recovers with the same address, and that is reported") {
   FakeWorld world;
   Kindlb kindlb(world);
   const auto uid = world.add_service().uid;
@@ -231,7 +231,7 @@ TEST_CASE("a proxy that is hurt heals with the same address, and that is told") 
   CHECK(world.host.size() == 2);
 }
 
-TEST_CASE("a lost channel is nobody's trouble") {
+TEST_CASE("a lost channel does not affect conditions") {
   FakeWorld world;
   Kindlb kindlb(world);
   const auto uid = world.add_service().uid;

@@ -92,7 +92,7 @@ TEST_CASE("an update that interrupts passes through Serving=False and keeps the 
         std::vector<std::string>{"default/web Provisioning", "default/web Serving"});
 }
 
-TEST_CASE("what makes no sense is named once and does no harm") {
+TEST_CASE("a malformed fault annotation is reported once and otherwise ignored") {
   FakeWorld world;
   Kindlb kindlb(world);
   world.add_service(a_service().with_port(80).annotated(kDelay, "soon"));

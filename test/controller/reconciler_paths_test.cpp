@@ -28,7 +28,7 @@ std::vector<std::string> pods(FakeWorld& world) {
 
 }  // namespace
 
-TEST_CASE("once pods can be reached again, connections leave the node ports without a word") {
+TEST_CASE("once pods can be reached directly again, node ports are left without a status write") {
   FakeWorld world;
   world.host.block_direct_path(true);
   Kindlb kindlb(world);
@@ -36,12 +36,12 @@ TEST_CASE("once pods can be reached again, connections leave the node ports with
   REQUIRE(kindlb.wait_serving());
   REQUIRE(through_node_ports(world));
   const auto told = world.service().status;
-  SUBCASE("while they cannot, the node ports stay, however often it is tried") {
+  SUBCASE("while they cannot, node ports stay, however often it is retried") {
     const auto before = world.journal.count("send");
     CHECK(kindlb.wait_until([&] { return world.journal.count("send") >= before + 4; }));
     CHECK(world.serves());
   }
-  SUBCASE("nor does a proxy that cannot even try change anything") {
+  SUBCASE("a proxy that cannot even probe changes nothing") {
     world.host.reject_next(protocol::RejectStage::Route, "Network is unreachable", 3);
     const auto before = world.journal.count("send");
     CHECK(kindlb.wait_until([&] { return world.journal.count("send") >= before + 5; }));
@@ -54,7 +54,7 @@ TEST_CASE("once pods can be reached again, connections leave the node ports with
   CHECK(world.service().status == told);
 }
 
-TEST_CASE("a Service on node ports stays there over a restart until the direct way is proven") {
+TEST_CASE("a Service on node ports stays there over a restart until the direct path is proven") {
   FakeWorld world;
   world.host.block_direct_path(true);
   {
@@ -72,7 +72,7 @@ TEST_CASE("a Service on node ports stays there over a restart until the direct w
   CHECK(world.writes() == writes);
 }
 
-TEST_CASE("nobody is sent to a node that stands still") {
+TEST_CASE("a halted node gets no traffic") {
   FakeWorld world;
   Kindlb kindlb(world);
   world.add_service();
@@ -92,7 +92,7 @@ TEST_CASE("nobody is sent to a node that stands still") {
   CHECK(world.service().status == told);
 }
 
-TEST_CASE("what failed is tried again as soon as something changes at the engine") {
+TEST_CASE("failures are retried as soon as something changes at the engine") {
   FakeWorld world;
   // More failures in a row than the patience of a test has delays for.
   world.host.fail_next("create", {core::ErrorKind::Invalid, "create", "no space left"}, 12);

@@ -145,7 +145,7 @@ TEST_CASE("a proxy is an orphan, too, when its Service is another one by now, or
   CHECK(kindlb.wait_until([&] { return world.host.holder_of(unit).empty(); }));
 }
 
-TEST_CASE("nothing is given out before everybody who has an address was seen") {
+TEST_CASE("no address is allocated before all Services that have one are seen") {
   FakeWorld world;
   auto& second = world.add_cluster("second");
   {
@@ -166,7 +166,7 @@ TEST_CASE("nothing is given out before everybody who has an address was seen") {
   CHECK(second.get("default/web")->status.ingress[0].ip == "172.18.0.254");
 }
 
-TEST_CASE("a Service deleted while nobody looked is let go by the next kindlb") {
+TEST_CASE("a Service deleted while kindlb was down is released by the next one") {
   FakeWorld world;
   {
     Kindlb kindlb(world);

@@ -53,7 +53,7 @@ TEST_CASE("the life of a Service: announced, served, changed, deleted") {
                                          "default/web Deleted"});
 }
 
-TEST_CASE("endpoints come and go without a word in status") {
+TEST_CASE("endpoint changes write no status") {
   FakeWorld world;
   Kindlb kindlb(world);
   const auto service = world.add_service();
@@ -67,7 +67,7 @@ TEST_CASE("endpoints come and go without a word in status") {
   CHECK(world.serves());
 }
 
-TEST_CASE("whose Service is none of our business gets nothing at all") {
+TEST_CASE("a Service of another provider is not touched at all") {
   FakeWorld world;
   Kindlb kindlb(world);
   SUBCASE("another class") {
@@ -82,7 +82,7 @@ TEST_CASE("whose Service is none of our business gets nothing at all") {
   CHECK(world.host.size() == 1);  // the warm one
 }
 
-TEST_CASE("a Service that becomes refused leaves its address to others") {
+TEST_CASE("a Service that becomes refused frees its address") {
   FakeWorld world;
   Kindlb::Options options;
   options.policy.ip_ranges = {*core::AddressRange::parse("172.18.0.77")};
@@ -101,7 +101,7 @@ TEST_CASE("a Service that becomes refused leaves its address to others") {
   CHECK(world.serving() == "False/Unsupported");
 }
 
-TEST_CASE("a Service that is refused is told so and gets no proxy") {
+TEST_CASE("a refused Service gets a condition and no proxy") {
   FakeWorld world;
   Kindlb kindlb(world);
   world.add_service(a_service().with_port(80, core::Protocol::Sctp));
@@ -112,7 +112,7 @@ TEST_CASE("a Service that is refused is told so and gets no proxy") {
   CHECK(world.host.size() == 1);
 }
 
-TEST_CASE("a Service whose type changes gets back what was ours, and may come again") {
+TEST_CASE("a Service whose type changes is cleaned up, and may become ours again") {
   FakeWorld world;
   Kindlb kindlb(world);
   world.add_service();
@@ -168,7 +168,7 @@ TEST_CASE("a release waits for the write under way, which would undo it") {
   CHECK(world.journal.count("release") == 1);
 }
 
-TEST_CASE("somebody else's finalizer keeps a Service that we have let go") {
+TEST_CASE("another controller's finalizer keeps a Service that we have released") {
   FakeWorld world;
   Kindlb kindlb(world);
   world.add_service(a_service().with_port(80).with_finalizer("example.com/mine"));
@@ -217,7 +217,7 @@ TEST_CASE("two clusters share a network, not addresses") {
   }
 }
 
-TEST_CASE("draining lets go of every Service and of its proxy") {
+TEST_CASE("draining releases every Service and removes its proxy") {
   FakeWorld world;
   Kindlb kindlb(world, {.warm_proxies = 0});
   world.add_service();

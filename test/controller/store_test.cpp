@@ -38,7 +38,7 @@ TEST_CASE("versions are compared as numbers") {
   CHECK_FALSE(controller::is_older("18446744073709551616", "1"));
 }
 
-TEST_CASE("a Service that is put is planned, unless it is old news") {
+TEST_CASE("a Service that is put is planned, unless it is older than the known one") {
   Store store;
   CHECK(store.put_service(versioned("default/web", "10")) == Keys{key("default/web")});
   SUBCASE("older") {
@@ -49,7 +49,7 @@ TEST_CASE("a Service that is put is planned, unless it is old news") {
     CHECK(store.put_service(versioned("default/web", "11")).size() == 1);
     CHECK(version_of(store, "default/web") == "11");
   }
-  SUBCASE("a namesake, whose versions start anew") {
+  SUBCASE("another uid, whose versions start anew") {
     auto other = versioned("default/web", "3");
     other.uid = "another";
     CHECK(store.put_service(other).size() == 1);

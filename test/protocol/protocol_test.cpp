@@ -262,7 +262,7 @@ TEST_CASE("a state too large for a link has no summary, and nonsense is no state
     CHECK_FALSE(protocol::decode_summary(text).has_value());
 }
 
-TEST_CASE("the id of a refused message is found only when somebody waits for the answer") {
+TEST_CASE("the id of a refused message is found only when an answer is expected") {
   CHECK(refused_id(R"({"type":"apply","id":9})") == 9);
   CHECK_FALSE(refused_id(R"({"type":"dance","id":9})").has_value());
   CHECK_FALSE(refused_id(R"({"type":"apply","id":"9"})").has_value());

@@ -125,7 +125,7 @@ TEST_CASE_FIXTURE(Rig, "what is not a message of ours is ignored") {
   CHECK(reason_of(inbox.messages()[0].second) == "after");
 }
 
-TEST_CASE_FIXTURE(Rig, "the end of a stream is told once, with what stderr said") {
+TEST_CASE_FIXTURE(Rig, "the end of a stream is reported once, with its stderr") {
   auto a = open("a");
   a->print_error("kindlb-agent: no such socket\n");
   a.reset();
@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(Rig, "a stream that breaks the format is dropped, others go on
   CHECK(inbox.wait_messages(1));
 }
 
-TEST_CASE_FIXTURE(Rig, "an agent that does not read blocks nobody and is bounded") {
+TEST_CASE_FIXTURE(Rig, "an agent that does not read blocks no other and is bounded") {
   const auto stuck = open("stuck");
   const auto lively = open("lively");
   const protocol::Bye large{std::string(256 * 1024, 'x')};

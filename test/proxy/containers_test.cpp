@@ -50,14 +50,14 @@ TEST_CASE("a proxy container has no more rights than it needs") {
 }
 
 TEST_CASE("IPv6 sysctls are set only where the network has IPv6") {
-  auto wish = options();
+  auto requested = options();
   const auto has_v6 = [](const docker::ContainerSpec& spec) {
     return std::ranges::any_of(spec.sysctls,
                                [](const auto& s) { return s.first.starts_with("net.ipv6"); });
   };
-  CHECK_FALSE(has_v6(proxy::container_spec(wish)));
-  wish.ipv6 = true;
-  CHECK(has_v6(proxy::container_spec(wish)));
+  CHECK_FALSE(has_v6(proxy::container_spec(requested)));
+  requested.ipv6 = true;
+  CHECK(has_v6(proxy::container_spec(requested)));
 }
 
 TEST_CASE("labels give back what they were made from") {
@@ -77,7 +77,7 @@ TEST_CASE("labels give back what they were made from") {
   CHECK(parsed->pool == "mine");
 }
 
-TEST_CASE("containers of others are not ours, and bad labels are no surprise") {
+TEST_CASE("containers without our label are ignored, and malformed labels tolerated") {
   CHECK_FALSE(proxy::parse_proxy({.id = "x", .name = "kindlb-warm-0123abcd"}));
   CHECK_FALSE(proxy::parse_proxy({.id = "x", .labels = {{proxy::kProxyLabel, "2"}}}));
   for (const char* uid : {"", "x", "1x", "-1", "99999999999"}) {
@@ -137,7 +137,7 @@ TEST_CASE_FIXTURE(World, "a failure anywhere leaves nothing behind") {
   }
 }
 
-TEST_CASE_FIXTURE(World, "removing what is gone succeeds, and an engine that fails is heard") {
+TEST_CASE_FIXTURE(World, "removing what is gone succeeds, and an engine's failure is reported") {
   const auto made = *proxy::create_proxy(engine, options());
   engine.fail_next("remove_container", {ErrorKind::Unavailable, "remove_container", "no"});
   CHECK(proxy::remove_proxy(engine, made).error().kind == ErrorKind::Unavailable);
@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(World, "a stopped proxy is started again") {
   CHECK(engine.container(made.id)->state == docker::ContainerState::Running);
 }
 
-TEST_CASE_FIXTURE(World, "the agent's state is read, or refused when it is none") {
+TEST_CASE_FIXTURE(World, "the agent's state is read, and refused when malformed") {
   const auto made = *proxy::create_proxy(engine, options());
   CHECK(proxy::read_state(engine, made.id).error().kind == ErrorKind::NotFound);
   engine.set_file(made.id, protocol::kStateFile, "{]");

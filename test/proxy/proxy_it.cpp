@@ -140,7 +140,7 @@ class World {
     REQUIRE(hub.send(proxy.id, protocol::Apply{.id = id, .unit = unit, .probes = {probe}}));
   }
 
-  core::ProxyConfig wish() const {
+  core::ProxyConfig service_config() const {
     const std::string name = std::string(kUnit) + "/tcp-80/v4";
     return {
         .unit = kUnit,
@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(World,
   create();
   CHECK(connect().units.empty());
 
-  apply(1, wish());
+  apply(1, service_config());
   const auto applied = inbox.next<protocol::Applied>();
   CHECK(applied.revision == "r1");
   REQUIRE(applied.probes.size() == 1);
@@ -194,24 +194,24 @@ TEST_CASE_FIXTURE(World,
   CHECK(testing::http_get(service()) == "hello from behind");
 
   SUBCASE("endpoints are taken away and given back") {
-    auto alone = wish();
+    auto alone = service_config();
     alone.backends[0].targets.clear();
     apply(2, alone);
     inbox.next<protocol::Applied>([](const auto& a) { return a.id == 2; });
     CHECK(testing::http_get(service()) != "hello from behind");
-    apply(3, wish());
+    apply(3, service_config());
     inbox.next<protocol::Applied>([](const auto& a) { return a.id == 3; });
     CHECK(testing::http_get(service()) == "hello from behind");
   }
-  SUBCASE("nobody is admitted") {
-    auto closed = wish();
+  SUBCASE("no client is admitted") {
+    auto closed = service_config();
     closed.listeners[0].restricted = true;
     apply(2, closed);
     inbox.next<protocol::Applied>([](const auto& a) { return a.id == 2; });
     CHECK(testing::http_get(service()) != "hello from behind");
   }
   SUBCASE("what Envoy refuses is rejected in Envoy's words, and the old keeps serving") {
-    auto wrong = wish();
+    auto wrong = service_config();
     wrong.listeners.push_back(wrong.listeners[0]);
     wrong.listeners[1].name = "elsewhere";
     wrong.listeners[1].address = *core::IpAddress::parse("192.0.2.1");
@@ -221,8 +221,8 @@ TEST_CASE_FIXTURE(World,
     CHECK_MESSAGE(rejected.text.find("192.0.2.1") != std::string::npos, rejected.text);
     CHECK(testing::http_get(service()) == "hello from behind");
   }
-  SUBCASE("it can be adopted, and serves again after a restart without being told") {
-    const auto claimed = proxy::claimed_name(wish().owner, kUnit);
+  SUBCASE("it can be adopted, and serves again after a restart by itself") {
+    const auto claimed = proxy::claimed_name(service_config().owner, kUnit);
     must(rig.engine().rename_container(proxy.id, claimed));
     const auto listed = must(proxy::list_proxies(rig.engine()));
     const auto found = std::ranges::find(listed, proxy.id, &proxy::Proxy::id);

@@ -169,7 +169,7 @@ Result<docker::ExecStream> FakeEngine::exec(const std::string& id, const Strings
   const auto seen = box->seen;
   const auto hook = exec_hook_;
   lock.unlock();
-  if (!hook) return Error{ErrorKind::Unavailable, "exec " + id, "nobody plays the process"};
+  if (!hook) return Error{ErrorKind::Unavailable, "exec " + id, "no hook is set for exec"};
   return hook(seen, command);
 }
 

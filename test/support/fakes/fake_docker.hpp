@@ -25,10 +25,10 @@ class FakeEngine final : public docker::Engine {
                                                                   const Strings& command)>;
   using CallHook = std::function<void(const std::string& operation, const std::string& subject)>;
 
-  // Setting the stage; none of this is journalled.
+  // Setting up; none of this is journalled.
   void add_image(const std::string& reference);
   std::string add_network(const docker::NetworkSpec& spec);
-  /// A container somebody else made (a kind node, say), running. Returns its id.
+  /// Add a running container of another program (a kind node, for example). Return its id.
   std::string add_container(const docker::ContainerSpec& spec);
   void set_file(const std::string& id_or_name, const std::string& path, const std::string& content);
   /// What exec gives; without a hook, exec fails with Unavailable.
@@ -41,7 +41,7 @@ class FakeEngine final : public docker::Engine {
   /// pull_image succeeds for this reference.
   void add_to_registry(const std::string& reference);
 
-  // What others do behind our back: with events, without journal.
+  // What other programs do: publishes events, is not journalled.
   void die(const std::string& id_or_name);     ///< the container's process ends
   void vanish(const std::string& id_or_name);  ///< docker rm -f
   void emit(docker::Event event);

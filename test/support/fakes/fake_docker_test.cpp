@@ -95,7 +95,7 @@ TEST_CASE_FIXTURE(World, "a stop request ends a silent subscription") {
   CHECK(engine.subscribers() == 0);
 }
 
-TEST_CASE_FIXTURE(World, "exec talks to whoever the hook gives") {
+TEST_CASE_FIXTURE(World, "exec returns the stream that the hook gives") {
   const auto id = engine.add_container(box("one"));
   std::shared_ptr<testing::ProcessEnd> process;
   engine.on_exec([&](const docker::Container&, const FakeEngine::Strings&) {

@@ -26,11 +26,11 @@ class FakeKube final : public kube::Api {
   FakeKube(Journal& journal, std::string cluster)
       : journal_(journal), cluster_(std::move(cluster)) {}
 
-  /// Lists everything, then tells every change. Null ends it.
+  /// List everything, then report every change. Null ends it.
   void watch(Watch watch);
-  /// News wait until they are let through; the API itself goes on.
+  /// Hold watch events back until called with false; the API itself goes on.
   void hold_watch_events(bool hold);
-  /// Nobody answers. When it is over, watches list again.
+  /// The API server does not answer. When it does again, watches list anew.
   void set_down(bool down);
   /// The next `times` calls of "apply", "release" or "event" fail.
   void fail_next(const std::string& operation, core::Error error, int times = 1);

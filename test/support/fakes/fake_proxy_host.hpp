@@ -46,7 +46,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   void on_creating(std::function<void()> hook);
   void on_event(Event event);
 
-  // What happens behind our back.
+  // What happens outside of kindlb.
   std::string add_warm(const std::string& network);
   void break_channel(const std::string& id);
   void envoy_goes_down(const std::string& id, const std::string& why);
@@ -60,7 +60,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   std::vector<std::string> ids() const;
   std::size_t size() const { return ids().size(); }
   std::vector<protocol::UnitState> units_of(const std::string& id) const;
-  /// The proxy that has the unit; empty: nobody.
+  /// Return the proxy that holds the unit; empty if none does.
   std::string holder_of(const std::string& unit) const;
   /// As the last Apply for the unit had them.
   std::vector<core::Route> routes_of(const std::string& unit) const;
