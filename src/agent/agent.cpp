@@ -18,10 +18,10 @@ Agent::Agent(Loop& loop, Network network, AgentOptions options)
       files_(options_.state_directory / "xds"),
       checks_(loop_, network_),
       admin_(loop_, options_.admin_socket),
-      confirmer_(loop_, admin_, history_),
+      ack_poller_(loop_, admin_, history_),
       supervisor_(loop_, options_.envoy,
                   {.started = [this] { envoy_started(); },
-                   .ended = [this](const std::string& how) { envoy_ended(how); }}),
+                   .exited = [this](const std::string& how) { envoy_exited(how); }}),
       control_(loop_,
                {.connected = [this](ClientId client) { greet(client); },
                 .line = [this](ClientId client, std::string_view line) { receive(client, line); },
@@ -70,7 +70,7 @@ void Agent::begin_serving() {
   guard_stored();
   sync_network();
   history_ = {};
-  history_.record(held_content({}), 1);
+  history_.record(held_snapshot({}), 1);
   auto written = files_.reset();
   if (written) written = files_.write(changed_files(history_));
   if (!written) log(written.error().text());
@@ -95,14 +95,14 @@ void Agent::envoy_started() {
   std::vector<protocol::Unit> units;
   for (const auto& [name, held] : held_)
     if (!held.withheld) units.push_back(held.unit);
-  supervisor_.envoy_log().mark();
-  confirmer_.start(std::move(units), {},
-                   [this](const auto& judgements, bool final) { judged(judgements, final); });
+  supervisor_.envoy_log().forget_rejections();
+  ack_poller_.start(std::move(units), {},
+                    [this](const auto& statuses, bool final) { judged(statuses, final); });
   transaction_->deadline = loop_.after(std::chrono::seconds(10), [this] { transaction_late(); });
 }
 
-void Agent::envoy_ended(const std::string& how) {
-  confirmer_.forget();
+void Agent::envoy_exited(const std::string& how) {
+  ack_poller_.reset();
   envoy_ = EnvoyState::Down;
   for (auto& [name, held] : held_) held.acknowledged = false;
   write_state();
@@ -119,7 +119,7 @@ void Agent::envoy_ended(const std::string& how) {
   }
   forget_diverted();
   sync_network();
-  write_generation(held_content({}));
+  write_snapshot(held_snapshot({}));
   pump();
 }
 

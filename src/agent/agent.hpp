@@ -10,7 +10,7 @@
 // costs about the same however many other units there are.
 
 #include "control.hpp"
-#include "envoy/confirmer.hpp"
+#include "envoy/ack_poller.hpp"
 #include "envoy/supervisor.hpp"
 #include "files.hpp"
 #include "network/address_checks.hpp"
@@ -42,7 +42,7 @@ class Agent {
   core::Result<void> start();
   /// Says goodbye, ends Envoy, then stops the loop.
   void stop(const std::string& reason);
-  void child_ended(pid_t pid, int wait_status) { supervisor_.reaped(pid, wait_status); }
+  void child_exited(pid_t pid, int wait_status) { supervisor_.reaped(pid, wait_status); }
 
  private:
   struct Held {
@@ -77,7 +77,7 @@ class Agent {
   /// A diversion that ends, and what is behind it: answers still come from there.
   struct Leaving {
     core::UdpRule gate;
-    XdsContent behind;
+    XdsSnapshot behind;
   };
 
   // Messages (agent.cpp)
@@ -97,7 +97,7 @@ class Agent {
   void unit_checked(const std::string& unit, const std::string& problem);
   void begin_serving();
   void envoy_started();
-  void envoy_ended(const std::string& how);
+  void envoy_exited(const std::string& how);
 
   // Jobs (agent_jobs.cpp)
   Job& add_job(ClientId client, std::uint64_t id, protocol::Unit unit);
@@ -118,18 +118,18 @@ class Agent {
   std::string overload(const std::vector<std::uint64_t>& batch) const;
   std::vector<std::uint64_t> admit(const std::vector<std::uint64_t>& batch);
   void begin(const std::vector<std::uint64_t>& batch);
-  XdsContent held_content(const std::vector<std::uint64_t>& except) const;
-  bool write_generation(const XdsContent& content);
+  XdsSnapshot held_snapshot(const std::vector<std::uint64_t>& except) const;
+  bool write_snapshot(const XdsSnapshot& snapshot);
   void confirm(std::vector<std::uint64_t> jobs, bool changed);
-  void judged(const Confirmer::Judgements& judgements, bool final);
-  void confirmed(const Confirmer::Judgements& judgements);
+  void judged(const AckPoller::AckStatuses& statuses, bool final);
+  void confirmed(const AckPoller::AckStatuses& statuses);
   void transaction_late();
-  void settle(Job& job, const Confirmer::Judgements& judgements);
+  void settle(Job& job, const AckPoller::AckStatuses& statuses);
   void split(const std::vector<std::uint64_t>& jobs);
   void commit(Job& job);
   void commit_release(Job& job);
   void restore();
-  void envoy_live(const Confirmer::Judgements& judgements);
+  void envoy_live(const AckPoller::AckStatuses& statuses);
 
   // UDP behind gates (agent_gates.cpp)
   protocol::Unit turned_over(protocol::Unit unit) const;
@@ -145,7 +145,7 @@ class Agent {
   void forget_closed();
   void forget_closed(const protocol::Unit& released);
   void forget_diverted();
-  XdsContent with_leaving(XdsContent content) const;
+  XdsSnapshot with_leaving(XdsSnapshot snapshot) const;
 
   Loop& loop_;
   Network network_;
@@ -156,7 +156,7 @@ class Agent {
   XdsHistory history_;
   AddressChecks checks_;
   AdminClient admin_;
-  Confirmer confirmer_;
+  AckPoller ack_poller_;
   Supervisor supervisor_;
   Control control_;
 

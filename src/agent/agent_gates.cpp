@@ -29,8 +29,8 @@ bool is_same(const core::UdpRule& gate, const core::UdpRule& other) {
 }
 
 /// The listener, its cluster and endpoints.
-XdsContent behind(const core::UdpRule& gate, const protocol::Unit& unit) {
-  XdsContent out;
+XdsSnapshot behind(const core::UdpRule& gate, const protocol::Unit& unit) {
+  XdsSnapshot out;
   for (const auto& listener : unit.listeners)
     if (listener.name == gate.listener) out.listeners[listener.name] = listener.body;
   for (const auto& cluster : unit.clusters)
@@ -170,7 +170,7 @@ void Agent::close(core::UdpRule gate) {
 void Agent::make_way(const protocol::Unit& unit) {
   if (leaving_.empty() && closing_.empty()) return;
   for (const auto& listener : unit.listeners) {
-    const auto place = udp_place_of(listener.body);
+    const auto place = udp_socket_of(listener.body);
     const auto in_the_way = [&](const core::UdpRule& gate) {
       return place == core::Target{gate.at.address, gate.divert} && gate.listener != listener.name;
     };
@@ -208,13 +208,13 @@ void Agent::forget_diverted() {
   closing_.clear();
 }
 
-XdsContent Agent::with_leaving(XdsContent content) const {
+XdsSnapshot Agent::with_leaving(XdsSnapshot snapshot) const {
   for (const auto& [gate, behind] : leaving_) {
-    content.listeners.insert(behind.listeners.begin(), behind.listeners.end());
-    content.clusters.insert(behind.clusters.begin(), behind.clusters.end());
-    content.endpoints.insert(behind.endpoints.begin(), behind.endpoints.end());
+    snapshot.listeners.insert(behind.listeners.begin(), behind.listeners.end());
+    snapshot.clusters.insert(behind.clusters.begin(), behind.clusters.end());
+    snapshot.endpoints.insert(behind.endpoints.begin(), behind.endpoints.end());
   }
-  return content;
+  return snapshot;
 }
 
 }  // namespace kindlb::agent

@@ -24,10 +24,9 @@ std::string serving_line(const protocol::Unit& unit) {
          (ports == 1 ? " listener)" : " listeners)");
 }
 
-bool any_refused(const Confirmer::Judgements& judgements) {
-  return std::any_of(judgements.begin(), judgements.end(), [](const auto& entry) {
-    return entry.second.kind != Judgement::Kind::Acknowledged;
-  });
+bool any_not_acked(const AckPoller::AckStatuses& statuses) {
+  return std::any_of(statuses.begin(), statuses.end(),
+                     [](const auto& entry) { return entry.second.kind != AckStatus::Kind::Acked; });
 }
 
 }  // namespace
@@ -41,7 +40,7 @@ void Agent::pump() {
     for (const auto& [key, job] : jobs_)
       if (job.is_release) releases.push_back(key);
     for (const auto key : releases) commit_release(jobs_.at(key));
-    if (!releases.empty() && unchecked_ == 0) write_generation(held_content({}));
+    if (!releases.empty() && unchecked_ == 0) write_snapshot(held_snapshot({}));
     return;
   }
   // Until Envoy has something to decide about: what is refused beforehand is no reason to wait.
@@ -71,7 +70,7 @@ std::vector<std::uint64_t> Agent::next_batch() {
 /// What Envoy would say if it did not abort. While clusters are exchanged it watches the files of
 /// the old and of the new ones.
 std::string Agent::overload(const std::vector<std::uint64_t>& batch) const {
-  const auto& clusters = history_.content().clusters;
+  const auto& clusters = history_.snapshot().clusters;
   std::size_t more = 0;
   for (const auto key : batch)
     for (const auto& cluster : jobs_.at(key).unit.clusters) {
@@ -85,32 +84,32 @@ std::string Agent::overload(const std::vector<std::uint64_t>& batch) const {
 }
 
 /// What the held units want, without those the jobs replace.
-XdsContent Agent::held_content(const std::vector<std::uint64_t>& except) const {
-  XdsContent content;
+XdsSnapshot Agent::held_snapshot(const std::vector<std::uint64_t>& except) const {
+  XdsSnapshot snapshot;
   for (const auto& [name, held] : held_) {
     const auto is_it = [&, &unit = name](std::uint64_t key) {
       return jobs_.at(key).unit.unit == unit;
     };
     const bool replaced = std::any_of(except.begin(), except.end(), is_it);
     std::string clash;
-    if (!replaced && !held.withheld && !add_unit(content, held.unit, clash))
+    if (!replaced && !held.withheld && !add_unit(snapshot, held.unit, clash))
       log(held.unit.owner + ": " + clash + " belongs to another unit");
   }
-  return content;
+  return snapshot;
 }
 
 /// Those of a batch that Envoy can be asked for. The others are refused.
 std::vector<std::uint64_t> Agent::admit(const std::vector<std::uint64_t>& batch) {
-  auto content = held_content(batch);
+  auto snapshot = held_snapshot(batch);
   std::vector<std::uint64_t> jobs;
   for (const auto key : batch) {
     auto& job = jobs_.at(key);
     auto problem = batch.size() == 1 ? overload(batch) : std::string();
     std::string clash;
-    auto with_job = content;
+    auto with_job = snapshot;
     if (!add_unit(with_job, job.unit, clash)) problem = clash + " belongs to another unit";
     if (problem.empty()) {
-      content = std::move(with_job);
+      snapshot = std::move(with_job);
       jobs.push_back(key);
       continue;
     }
@@ -125,17 +124,17 @@ void Agent::begin(const std::vector<std::uint64_t>& batch) {
   auto jobs = admit(batch);
   if (jobs.empty()) return;
   // What a refused one was to replace is in there, too.
-  auto content = held_content(jobs);
+  auto snapshot = held_snapshot(jobs);
   for (const auto key : jobs) {
     auto& job = jobs_.at(key);
     std::string clash;
-    if (!add_unit(content, job.unit, clash)) log(job.unit.owner + ": " + clash + " is not free");
+    if (!add_unit(snapshot, job.unit, clash)) log(job.unit.owner + ": " + clash + " is not free");
     job.stage = Job::Stage::Applying;
     loop_.cancel(job.deadline);
     keep_diverted(job);
     make_way(job.unit);
   }
-  content = with_leaving(std::move(content));
+  snapshot = with_leaving(std::move(snapshot));
   const auto failed = [&](RejectStage stage, const std::string& why) {
     for (const auto key : jobs) {
       auto& job = jobs_.at(key);
@@ -148,18 +147,18 @@ void Agent::begin(const std::vector<std::uint64_t>& batch) {
   if (const auto set = filter_.set(packet_rules()); !set)
     return failed(RejectStage::Filter, set.error().text());
   supervisor_.drain_log();
-  supervisor_.envoy_log().mark();
-  const bool changed = content != history_.content();
-  if (changed && !write_generation(content))
+  supervisor_.envoy_log().forget_rejections();
+  const bool changed = snapshot != history_.snapshot();
+  if (changed && !write_snapshot(snapshot))
     return failed(RejectStage::Down, "cannot write Envoy's configuration");
   confirm(std::move(jobs), changed);
 }
 
-bool Agent::write_generation(const XdsContent& content) {
-  if (content == history_.content()) return true;
-  const auto next = history_.generation() + 1;
+bool Agent::write_snapshot(const XdsSnapshot& snapshot) {
+  if (snapshot == history_.snapshot()) return true;
+  const auto next = history_.version() + 1;
   auto history = history_;
-  history.record(content, next);
+  history.record(snapshot, next);
   if (const auto written = files_.write(changed_files(history)); !written) {
     log(written.error().text());
     return false;
@@ -173,47 +172,46 @@ void Agent::confirm(std::vector<std::uint64_t> jobs, bool changed) {
   for (const auto key : jobs)
     if (!jobs_.at(key).is_release) units.push_back(jobs_.at(key).unit);
   // Without a change nothing new will happen: any former decision counts.
-  const auto before = changed ? confirmer_.latest() : AdminStats();
+  const auto before = changed ? ack_poller_.latest() : AdminStats();
   const auto limit = jobs.empty() ? kRestoreLimit : kConfirmLimit;
   transaction_ = Transaction{.jobs = std::move(jobs)};
   transaction_->deadline = loop_.after(limit, [this] { transaction_late(); });
-  confirmer_.start(std::move(units), before,
-                   [this](const auto& judgements, bool final) { judged(judgements, final); });
+  ack_poller_.start(std::move(units), before,
+                    [this](const auto& statuses, bool final) { judged(statuses, final); });
 }
 
 /// What Envoy has taken is served at once, although others of the generation are still warming.
-void Agent::judged(const Confirmer::Judgements& judgements, bool final) {
+void Agent::judged(const AckPoller::AckStatuses& statuses, bool final) {
   if (final) {
-    if (!any_refused(judgements)) forget_closed();
-    return confirmed(judgements);
+    if (!any_not_acked(statuses)) forget_closed();
+    return confirmed(statuses);
   }
   if (transaction_->is_start) return;
   const auto taken = std::erase_if(transaction_->jobs, [&](std::uint64_t key) {
     auto& job = jobs_.at(key);
-    const auto found = judgements.find(job.unit.unit);
-    if (found == judgements.end() || found->second.kind != Judgement::Kind::Acknowledged)
-      return false;
+    const auto found = statuses.find(job.unit.unit);
+    if (found == statuses.end() || found->second.kind != AckStatus::Kind::Acked) return false;
     commit(job);
     return true;
   });
   if (taken > 0) write_state();
 }
 
-void Agent::confirmed(const Confirmer::Judgements& judgements) {
+void Agent::confirmed(const AckPoller::AckStatuses& statuses) {
   const auto transaction = *transaction_;
   transaction_.reset();
   loop_.cancel(transaction.deadline);
   supervisor_.drain_log();
-  files_.prune(history_.content());
+  files_.prune(history_.snapshot());
   if (transaction.is_start) {
-    envoy_live(judgements);
+    envoy_live(statuses);
     return pump();
   }
-  const bool refused = any_refused(judgements);
+  const bool refused = any_not_acked(statuses);
   if (refused && transaction.jobs.size() > 1) {
     split(transaction.jobs);
   } else {
-    for (const auto key : transaction.jobs) settle(jobs_.at(key), judgements);
+    for (const auto key : transaction.jobs) settle(jobs_.at(key), statuses);
     if (!transaction.jobs.empty()) write_state();
   }
   if (refused) restore();
@@ -225,12 +223,12 @@ void Agent::split(const std::vector<std::uint64_t>& jobs) {
   for (const auto key : jobs) requeue_alone(jobs_.at(key));
 }
 
-void Agent::settle(Job& job, const Confirmer::Judgements& judgements) {
+void Agent::settle(Job& job, const AckPoller::AckStatuses& statuses) {
   if (job.is_release) return commit_release(job);
-  const auto found = judgements.find(job.unit.unit);
-  const auto judgement = found == judgements.end() ? Judgement() : found->second;
-  if (judgement.kind == Judgement::Kind::Acknowledged) return commit(job);
-  auto text = judgement.text;
+  const auto found = statuses.find(job.unit.unit);
+  const auto status = found == statuses.end() ? AckStatus() : found->second;
+  if (status.kind == AckStatus::Kind::Acked) return commit(job);
+  auto text = status.text;
   if (text.empty()) text = supervisor_.envoy_log().reason_for(job.unit);
   if (text.empty()) text = "Envoy refused the configuration without a reason";
   reject(job, RejectStage::Envoy, text);
@@ -270,21 +268,21 @@ void Agent::commit_release(Job& job) {
 /// Puts back what the held units want, as a generation of its own.
 void Agent::restore() {
   if (transaction_) return;
-  const auto content = with_leaving(held_content({}));
-  if (content == history_.content()) return forget_closed();
-  if (write_generation(content)) confirm({}, true);
+  const auto snapshot = with_leaving(held_snapshot({}));
+  if (snapshot == history_.snapshot()) return forget_closed();
+  if (write_snapshot(snapshot)) confirm({}, true);
 }
 
 void Agent::transaction_late() {
   if (!transaction_) return;
-  if (transaction_->is_start && !confirmer_.latest().live) {
+  if (transaction_->is_start && !ack_poller_.latest().live) {
     log("Envoy is not ready yet");
     transaction_->deadline = loop_.after(kConfirmLimit, [this] { transaction_late(); });
     return;
   }
-  const auto judgements = confirmer_.judgements();
-  confirmer_.stop();
-  if (transaction_->is_start || transaction_->jobs.empty()) return confirmed(judgements);
+  const auto statuses = ack_poller_.statuses();
+  ack_poller_.stop();
+  if (transaction_->is_start || transaction_->jobs.empty()) return confirmed(statuses);
   const auto transaction = *transaction_;
   transaction_.reset();
   loop_.cancel(transaction.deadline);
@@ -302,17 +300,16 @@ void Agent::transaction_late() {
   pump();
 }
 
-void Agent::envoy_live(const Confirmer::Judgements& judgements) {
+void Agent::envoy_live(const AckPoller::AckStatuses& statuses) {
   envoy_ = EnvoyState::Live;
   for (auto& [name, held] : held_) {
-    const auto found = judgements.find(name);
-    held.acknowledged =
-        found != judgements.end() && found->second.kind == Judgement::Kind::Acknowledged;
+    const auto found = statuses.find(name);
+    held.acknowledged = found != statuses.end() && found->second.kind == AckStatus::Kind::Acked;
     if (held.acknowledged)
       log(serving_line(held.unit));
     else if (!held.withheld)
       log("not serving " + held.unit.owner + ": " +
-          (found != judgements.end() && !found->second.text.empty()
+          (found != statuses.end() && !found->second.text.empty()
                ? found->second.text
                : supervisor_.envoy_log().reason_for(held.unit)));
   }

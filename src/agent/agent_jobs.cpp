@@ -31,7 +31,7 @@ void Agent::supersede(const std::string& unit) {
   for (auto& [key, job] : jobs_) {
     if (job.unit.unit != unit) continue;
     if (job.is_release)
-      answer_applied(job);  // what follows replaces the content anyway
+      answer_applied(job);  // what follows replaces the snapshot anyway
     else
       reject(job, RejectStage::Superseded, "a newer message for this unit came in");
     if (job.stage != Job::Stage::Applying) over.push_back(key);

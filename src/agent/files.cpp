@@ -155,7 +155,7 @@ core::Result<void> XdsFiles::write(const std::vector<XdsFile>& files) const {
   return {};
 }
 
-void XdsFiles::prune(const XdsContent& wanted) const {
+void XdsFiles::prune(const XdsSnapshot& wanted) const {
   for (const auto& path : entries_of(directory_ / kEndpoints))
     if (!wanted.endpoints.contains(path.filename().string())) ::unlink(path.c_str());
 }

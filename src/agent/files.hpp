@@ -54,7 +54,7 @@ class XdsFiles {
   /// All of them, in this order; if one cannot be written, none is put in place.
   core::Result<void> write(const std::vector<XdsFile>& files) const;
   /// Deletes endpoint files that `wanted` does not name any more.
-  void prune(const XdsContent& wanted) const;
+  void prune(const XdsSnapshot& wanted) const;
 
  private:
   std::filesystem::path directory_;

@@ -61,7 +61,7 @@ base::Fd signal_descriptor() {
 /// Every child of the container's first process, not only its own.
 void reap(Agent& agent) {
   int status = 0;
-  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) agent.child_ended(pid, status);
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) agent.child_exited(pid, status);
 }
 
 void take_signals(int fd, Agent& agent) {

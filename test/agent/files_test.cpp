@@ -132,7 +132,7 @@ TEST_CASE("endpoint files nobody wants are deleted, at once or at the next start
   const XdsFiles files(scratch.path);
   REQUIRE(files.reset().ok());
   REQUIRE(files.write({{"eds/a.json", "a"}, {"eds/b.json", "b"}, {"lds.json", "l"}}).ok());
-  XdsContent wanted;
+  XdsSnapshot wanted;
   wanted.endpoints["b.json"] = {};
   files.prune(wanted);
   CHECK_FALSE(fs::exists(scratch.path / "eds/a.json"));

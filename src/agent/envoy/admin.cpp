@@ -9,7 +9,7 @@ namespace kindlb::agent {
 namespace {
 
 using nlohmann::json;
-using Kind = Judgement::Kind;
+using Kind = AckStatus::Kind;
 
 constexpr std::string_view kCluster = "cluster.";
 
@@ -19,11 +19,11 @@ std::uint64_t number(std::string_view text) {
   return out;
 }
 
-void read_field(Subscription& into, std::string_view field, std::string_view value) {
+void read_field(SubscriptionStats& into, std::string_view field, std::string_view value) {
   if (field == "version_text" && value.size() >= 2)
     into.version = value.substr(1, value.size() - 2);  // quoted
-  if (field == "update_success") into.succeeded = number(value);
-  if (field == "update_rejected" || field == "update_failure") into.refused += number(value);
+  if (field == "update_success") into.accepted = number(value);
+  if (field == "update_rejected" || field == "update_failure") into.rejected += number(value);
 }
 
 void read_stat(AdminStats& into, std::string_view name, std::string_view value) {
@@ -71,36 +71,36 @@ const DumpedResource& look_up(const std::map<std::string, DumpedResource>& in,
   return found == in.end() ? absent : found->second;
 }
 
-Judgement judge_resource(const DumpedResource& seen, bool active_is_current) {
-  if (active_is_current && seen.warming.empty()) return {Kind::Acknowledged, {}};
-  if (!seen.error.empty()) return {Kind::Refused, seen.error};
-  return {seen.warming.empty() ? Kind::Refused : Kind::Waiting, {}};
+AckStatus resource_status(const DumpedResource& seen, bool active_is_current) {
+  if (active_is_current && seen.warming.empty()) return {Kind::Acked, {}};
+  if (!seen.error.empty()) return {Kind::Nacked, seen.error};
+  return {seen.warming.empty() ? Kind::Nacked : Kind::Pending, {}};
 }
 
-Judgement judge_endpoints(const protocol::Assignment& assignment, const AdminStats& now,
-                          const AdminStats& before, const XdsHistory& history) {
+AckStatus endpoints_status(const protocol::Assignment& assignment, const AdminStats& now,
+                           const AdminStats& before, const XdsHistory& history) {
   const auto name = stat_name(assignment.cluster);
   const auto seen = now.eds.find(name);
   if (seen == now.eds.end()) return {};
   if (seen->second.version == std::to_string(history.endpoints_version(assignment.file)))
-    return {Kind::Acknowledged, {}};
+    return {Kind::Acked, {}};
   const auto former = before.eds.find(name);
-  const auto refused_before = former == before.eds.end() ? 0 : former->second.refused;
-  return {seen->second.refused > refused_before ? Kind::Refused : Kind::Waiting, {}};
+  const auto rejected_before = former == before.eds.end() ? 0 : former->second.rejected;
+  return {seen->second.rejected > rejected_before ? Kind::Nacked : Kind::Pending, {}};
 }
 
 /// The worst of several: one refusal refuses all.
-void merge(Judgement& into, Judgement other) {
-  if (into.kind == Kind::Refused) return;
-  if (other.kind != Kind::Acknowledged) into = std::move(other);
+void merge(AckStatus& into, AckStatus other) {
+  if (into.kind == Kind::Nacked) return;
+  if (other.kind != Kind::Acked) into = std::move(other);
 }
 
 /// `version`: the generation that last changed what is subscribed to. If that is not the newest,
 /// Envoy was told nothing new: what it made of the former counts, whatever it was.
-bool is_settled(const Subscription& now, const Subscription& before, Generation version,
-                Generation newest) {
-  if (is_at_least(now.version, version) || now.refused > before.refused) return true;
-  return version != newest && now.succeeded + now.refused > 0;
+bool is_processed(const SubscriptionStats& now, const SubscriptionStats& before, XdsVersion version,
+                  XdsVersion newest) {
+  if (has_reached(now.version, version) || now.rejected > before.rejected) return true;
+  return version != newest && now.accepted + now.rejected > 0;
 }
 
 /// As a pattern in a query: everything but letters and digits is escaped, first for the one, then
@@ -181,35 +181,35 @@ bool parse_clusters(std::string_view text, bool warming, AdminDump& into) {
   });
 }
 
-bool is_settled(const AdminStats& now, const AdminStats& before, const XdsHistory& history) {
-  const auto newest = history.generation();
-  return now.live && is_settled(now.lds, before.lds, history.listeners_version(), newest) &&
-         is_settled(now.cds, before.cds, history.clusters_version(), newest);
+bool is_processed(const AdminStats& now, const AdminStats& before, const XdsHistory& history) {
+  const auto newest = history.version();
+  return now.live && is_processed(now.lds, before.lds, history.listeners_version(), newest) &&
+         is_processed(now.cds, before.cds, history.clusters_version(), newest);
 }
 
 bool is_all_active(const AdminStats& now, const XdsHistory& history) {
-  return is_at_least(now.lds.version, history.listeners_version()) &&
-         is_at_least(now.cds.version, history.clusters_version()) && now.warming_listeners == 0 &&
+  return has_reached(now.lds.version, history.listeners_version()) &&
+         has_reached(now.cds.version, history.clusters_version()) && now.warming_listeners == 0 &&
          now.warming_clusters == 0;
 }
 
-Judgement judge(const protocol::Unit& unit, const AdminStats& now, const AdminStats& before,
-                const AdminDump& dump, const XdsHistory& history) {
-  if (!is_settled(now, before, history)) return {};
-  Judgement out{Kind::Acknowledged, {}};
+AckStatus unit_status(const protocol::Unit& unit, const AdminStats& now, const AdminStats& before,
+                      const AdminDump& dump, const XdsHistory& history) {
+  if (!is_processed(now, before, history)) return {};
+  AckStatus out{Kind::Acked, {}};
   const bool all_active = is_all_active(now, history);
   for (const auto& listener : unit.listeners) {
     if (all_active) break;
     const auto& seen = look_up(dump.listeners, listener.name);
-    merge(out, judge_resource(seen, history.is_listener_current(listener.name, seen.active)));
+    merge(out, resource_status(seen, history.is_listener_current(listener.name, seen.active)));
   }
   for (const auto& cluster : unit.clusters) {
     if (all_active) break;
     const auto& seen = look_up(dump.clusters, cluster.name);
-    merge(out, judge_resource(seen, history.is_cluster_current(cluster.name, seen.active)));
+    merge(out, resource_status(seen, history.is_cluster_current(cluster.name, seen.active)));
   }
   for (const auto& assignment : unit.assignments)
-    merge(out, judge_endpoints(assignment, now, before, history));
+    merge(out, endpoints_status(assignment, now, before, history));
   return out;
 }
 

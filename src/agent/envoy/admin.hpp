@@ -1,7 +1,7 @@
 #pragma once
 // What Envoy's admin interface says about its configuration, and what it means for a unit. Pure:
 // see admin_client.hpp for the socket. Facts about Envoy 1.40 this rests on:
-// - a resource keeps its old version while its content stays the same (hence XdsHistory);
+// - a resource keeps its old version while its snapshot stays the same (hence XdsHistory);
 // - LDS and CDS are applied in part: good resources go live although the update counts as rejected,
 //   and version_text stays old; a field Envoy does not know refuses the whole file instead;
 // - listeners carry error_state.details in the dump, clusters and endpoints only log theirs;
@@ -18,21 +18,21 @@
 namespace kindlb::agent {
 
 /// Counters of one subscription.
-struct Subscription {
+struct SubscriptionStats {
   std::string version;
-  std::uint64_t succeeded = 0;
-  std::uint64_t refused = 0;  ///< update_rejected + update_failure
+  std::uint64_t accepted = 0;
+  std::uint64_t rejected = 0;  ///< update_rejected + update_failure
 
-  bool operator==(const Subscription&) const = default;
+  bool operator==(const SubscriptionStats&) const = default;
 };
 
 struct AdminStats {
   bool live = false;
-  Subscription lds;
-  Subscription cds;
+  SubscriptionStats lds;
+  SubscriptionStats cds;
   std::uint64_t warming_listeners = 0;
   std::uint64_t warming_clusters = 0;
-  std::map<std::string, Subscription> eds;  ///< by the cluster's name as stats spell it
+  std::map<std::string, SubscriptionStats> eds;  ///< by the cluster's name as stats spell it
 };
 
 /// Asks for exactly what parse_stats reads; of clusters, only for those of the units, unless they
@@ -66,22 +66,22 @@ struct AdminDump {
 bool parse_listeners(std::string_view text, AdminDump& into);
 bool parse_clusters(std::string_view text, bool warming, AdminDump& into);
 
-struct Judgement {
-  enum class Kind { Waiting, Acknowledged, Refused };
-  Kind kind = Kind::Waiting;
+struct AckStatus {
+  enum class Kind { Pending, Acked, Nacked };
+  Kind kind = Kind::Pending;
   std::string text;  ///< Envoy's own words, where the dump has them
 
-  bool operator==(const Judgement&) const = default;
+  bool operator==(const AckStatus&) const = default;
 };
 
 /// True once Envoy has dealt with the newest generation, one way or the other. `before`: the stats
 /// when it was written, or default ones if Envoy started since.
-bool is_settled(const AdminStats& now, const AdminStats& before, const XdsHistory& history);
+bool is_processed(const AdminStats& now, const AdminStats& before, const XdsHistory& history);
 /// True if everything of the newest generation was accepted and is active: no dump is needed then.
 bool is_all_active(const AdminStats& now, const XdsHistory& history);
 
 /// Whether Envoy has taken the unit's listeners, clusters and endpoints as they are in `history`.
-Judgement judge(const protocol::Unit& unit, const AdminStats& now, const AdminStats& before,
-                const AdminDump& dump, const XdsHistory& history);
+AckStatus unit_status(const protocol::Unit& unit, const AdminStats& now, const AdminStats& before,
+                      const AdminDump& dump, const XdsHistory& history);
 
 }  // namespace kindlb::agent

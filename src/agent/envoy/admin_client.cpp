@@ -41,7 +41,7 @@ core::Result<void> AdminClient::connect() {
 
 void AdminClient::get(const std::string& path, Done done) {
   done_ = std::move(done);
-  reply_ = HttpReply(kMaxAnswer);
+  response_ = HttpResponse(kMaxAnswer);
   unsent_ = "GET " + path + " HTTP/1.1\r\nhost: envoy\r\n\r\n";
   if (!connection_) {
     if (const auto connected = connect(); !connected) {
@@ -73,18 +73,18 @@ void AdminClient::readable() {
   const auto size = ::recv(connection_.get(), buffer.data(), buffer.size(), 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) return fail("connection closed");
-  switch (reply_.feed({buffer.data(), static_cast<std::size_t>(size)})) {
-    case HttpReply::State::Incomplete:
+  switch (response_.feed({buffer.data(), static_cast<std::size_t>(size)})) {
+    case HttpResponse::State::Incomplete:
       return;
-    case HttpReply::State::Broken:
+    case HttpResponse::State::Malformed:
       return fail("answer not understood");
-    case HttpReply::State::Complete:
+    case HttpResponse::State::Complete:
       break;
   }
-  if (reply_.status() != 200) return fail("status " + std::to_string(reply_.status()));
+  if (response_.status() != 200) return fail("status " + std::to_string(response_.status()));
   loop_.forget(connection_.get());
-  if (!reply_.keeps_connection()) connection_.reset();
-  finish(reply_.body());
+  if (!response_.keep_alive()) connection_.reset();
+  finish(response_.body());
 }
 
 void AdminClient::fail(const std::string& detail) {

@@ -2,7 +2,7 @@
 // GET requests to Envoy's admin interface on its unix socket, one at a time, on the loop. The
 // connection is kept between requests. Not thread-safe.
 
-#include "envoy/http_reply.hpp"
+#include "envoy/http_response.hpp"
 #include "kindlb/base/fd.hpp"
 #include "kindlb/core/result.hpp"
 #include "loop.hpp"
@@ -38,7 +38,7 @@ class AdminClient {
   std::string socket_;
   base::Fd connection_;
   std::string unsent_;
-  HttpReply reply_{0};
+  HttpResponse response_{0};
   Done done_;
   Loop::TimerId timer_ = 0;
 };

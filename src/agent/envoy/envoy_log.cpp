@@ -5,7 +5,7 @@
 namespace kindlb::agent {
 namespace {
 
-constexpr std::size_t kMaxRefusals = 64;
+constexpr std::size_t kMaxRejections = 64;
 constexpr std::size_t kMaxText = 2'000;
 
 /// The text after `marker`, or nothing.
@@ -25,7 +25,7 @@ bool has_resource(const protocol::Unit& unit, const std::string& name) {
 std::vector<std::string> EnvoyLog::feed(std::string_view bytes) {
   std::vector<std::string> lines;
   const bool fits = splitter_.feed(bytes, [&](std::string_view line) {
-    remember(line);
+    record_rejection(line);
     lines.emplace_back(line);
     return true;
   });
@@ -33,28 +33,29 @@ std::vector<std::string> EnvoyLog::feed(std::string_view bytes) {
   return lines;
 }
 
-void EnvoyLog::remember(std::string_view line) {
-  if (refusals_.size() >= kMaxRefusals) return;
+void EnvoyLog::record_rejection(std::string_view line) {
+  if (rejections_.size() >= kMaxRejections) return;
   // "cds: cluster 'NAME' config rejected: WHY"
   if (const auto why = after(line, "' config rejected: "); !why.empty()) {
     const auto head = line.substr(0, line.find("' config rejected: "));
     const auto name = head.substr(head.find('\'') + 1);
-    refusals_.push_back({std::string(name), std::string(why.substr(0, kMaxText))});
+    rejections_.push_back({std::string(name), std::string(why.substr(0, kMaxText))});
     return;
   }
   // "Filesystem config update rejected: WHY", which repeats the line above if there was one
   for (const auto* marker : {"config update rejected: ", "config update failure: "}) {
     const auto why = after(line, marker);
     if (!why.empty() && !why.starts_with("Error adding/updating"))
-      refusals_.push_back({{}, std::string(why.substr(0, kMaxText))});
+      rejections_.push_back({{}, std::string(why.substr(0, kMaxText))});
   }
 }
 
 std::string EnvoyLog::reason_for(const protocol::Unit& unit) const {
-  for (const auto& refusal : refusals_)
-    if (!refusal.resource.empty() && has_resource(unit, refusal.resource)) return refusal.text;
-  for (const auto& refusal : refusals_)
-    if (refusal.resource.empty()) return refusal.text;
+  for (const auto& rejection : rejections_)
+    if (!rejection.resource.empty() && has_resource(unit, rejection.resource))
+      return rejection.text;
+  for (const auto& rejection : rejections_)
+    if (rejection.resource.empty()) return rejection.text;
   return {};
 }
 

@@ -18,21 +18,21 @@ class EnvoyLog {
   /// What Envoy logs is one line of ours per line of Envoy's; returns the complete lines.
   std::vector<std::string> feed(std::string_view bytes);
   /// Forgets the refusals so far: a new configuration is about to be tried.
-  void mark() { refusals_.clear(); }
+  void forget_rejections() { rejections_.clear(); }
   /// Why the unit was refused, as far as the log since mark() tells; empty if it does not.
   std::string reason_for(const protocol::Unit& unit) const;
 
  private:
-  struct Refusal {
+  struct Rejection {
     std::string resource;  ///< empty: the whole file
     std::string text;
   };
 
-  void remember(std::string_view line);
+  void record_rejection(std::string_view line);
 
   static constexpr std::size_t kMaxLine = 65'536;
   core::LineSplitter splitter_{kMaxLine};
-  std::vector<Refusal> refusals_;
+  std::vector<Rejection> rejections_;
 };
 
 }  // namespace kindlb::agent

@@ -17,7 +17,7 @@
 namespace kindlb::agent {
 namespace {
 
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kTermGrace{2};
 
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -30,7 +30,7 @@ void write_all(int fd, std::string_view text) {
 
 /// Between fork and exec. Leaving uid 0 drops every capability; the parent-death signal is set
 /// after it, since changing the uid clears it.
-bool become(uid_t uid) {
+bool drop_privileges(uid_t uid) {
   if (uid != 0 && (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 ||
                    ::setresuid(uid, uid, uid) != 0))
     return false;
@@ -49,7 +49,7 @@ bool become(uid_t uid) {
     arguments.push_back(const_cast<char*>(argument.c_str()));  // execvp does not change them
   arguments.push_back(nullptr);
   ::dup2(log_pipe, STDERR_FILENO);
-  if (become(command.uid)) ::execvp(arguments.front(), arguments.data());
+  if (drop_privileges(command.uid)) ::execvp(arguments.front(), arguments.data());
   const std::string why = std::string("cannot start: ") + std::strerror(errno) + "\n";
   write_all(STDERR_FILENO, why);
   ::_exit(127);
@@ -57,7 +57,7 @@ bool become(uid_t uid) {
 
 }  // namespace
 
-std::string describe_end(int wait_status) {
+std::string describe_exit(int wait_status) {
   if (WIFSIGNALED(wait_status)) return "killed by signal " + std::to_string(WTERMSIG(wait_status));
   return "exited with status " + std::to_string(WEXITSTATUS(wait_status));
 }
@@ -72,11 +72,11 @@ void Supervisor::start() {
   ++starts_;
   started_ = Loop::Clock::now();
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return ended(std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) return exited(std::strerror(errno));
   base::Fd read_end(ends[0]);
   const base::Fd write_end(ends[1]);
   const pid_t pid = ::fork();
-  if (pid < 0) return ended(std::strerror(errno));
+  if (pid < 0) return exited(std::strerror(errno));
   if (pid == 0) run_child(command_, write_end.get());
   pid_ = pid;
   ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
@@ -103,9 +103,9 @@ void Supervisor::drain_log() {
 
 void Supervisor::stop() {
   stopping_ = true;
-  if (pid_ <= 0) return events_.ended("stopped");
+  if (pid_ <= 0) return events_.exited("stopped");
   ::kill(pid_, SIGTERM);
-  loop_.after(kPatience, [this] {
+  loop_.after(kTermGrace, [this] {
     if (pid_ > 0) ::kill(pid_, SIGKILL);
   });
 }
@@ -116,16 +116,16 @@ bool Supervisor::reaped(pid_t pid, int wait_status) {
   drain_log();
   if (log_pipe_) loop_.forget(log_pipe_.get());
   log_pipe_.reset();
-  ended(describe_end(wait_status));
+  exited(describe_exit(wait_status));
   return true;
 }
 
-void Supervisor::ended(const std::string& how) {
+void Supervisor::exited(const std::string& how) {
   if (!stopping_) {
-    log("Envoy ended: " + how + "; starting it again");
+    log("Envoy exited: " + how + "; starting it again");
     loop_.after(backoff_.next(Loop::Clock::now() - started_), [this] { start(); });
   }
-  events_.ended(how);
+  events_.exited(how);
 }
 
 }  // namespace kindlb::agent

@@ -1,9 +1,9 @@
 #pragma once
 // Keeps Envoy running as an unprivileged child: starts it, passes its log on, starts it again when
-// it ends. Runs on the loop; told of ended children by whoever reaps them. Not thread-safe.
+// it ends. Runs on the loop; told of exited children by whoever reaps them. Not thread-safe.
 
-#include "backoff.hpp"
 #include "envoy/envoy_log.hpp"
+#include "envoy/restart_backoff.hpp"
 #include "kindlb/base/fd.hpp"
 #include "kindlb/core/result.hpp"
 #include "loop.hpp"
@@ -22,14 +22,14 @@ struct EnvoyCommand {
   uid_t uid = 0;                       ///< and gid; 0: as we are (tests)
 };
 
-/// How a process ended, from its wait status: "killed by signal 9", "exited with status 1".
-std::string describe_end(int wait_status);
+/// How a process exited, from its wait status: "killed by signal 9", "exited with status 1".
+std::string describe_exit(int wait_status);
 
 class Supervisor {
  public:
   struct Events {
     std::function<void()> started;
-    std::function<void(const std::string& how)> ended;
+    std::function<void(const std::string& how)> exited;
   };
 
   Supervisor(Loop& loop, EnvoyCommand command, Events events)
@@ -41,7 +41,7 @@ class Supervisor {
   void start();
   /// Asks Envoy to end, insists after two seconds, and does not start it again.
   void stop();
-  /// True if it was Envoy that ended.
+  /// True if it was Envoy that exited.
   bool reaped(pid_t pid, int wait_status);
 
   bool is_running() const { return pid_ > 0; }
@@ -51,13 +51,13 @@ class Supervisor {
   void drain_log();
 
  private:
-  void ended(const std::string& how);
+  void exited(const std::string& how);
 
   Loop& loop_;
   EnvoyCommand command_;
   Events events_;
   EnvoyLog log_;
-  Backoff backoff_;
+  RestartBackoff backoff_;
   base::Fd log_pipe_;
   pid_t pid_ = -1;
   std::uint32_t starts_ = 0;

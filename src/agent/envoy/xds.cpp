@@ -69,7 +69,7 @@ std::string assignments_problem(const std::vector<protocol::Assignment>& assignm
 
 /// Puts `bodies` between the brackets of a discovery response.
 template <typename Bodies>
-std::string response(Generation version, const Bodies& bodies) {
+std::string response(XdsVersion version, const Bodies& bodies) {
   std::string out = R"({"version_info":")" + std::to_string(version) + R"(","resources":[)";
   const char* separator = "\n";
   for (const auto& body : bodies) {
@@ -87,8 +87,8 @@ std::vector<std::string> bodies_of(const std::map<std::string, std::string>& res
   return out;
 }
 
-std::optional<Generation> number_in(const std::string& version) {
-  Generation out = 0;
+std::optional<XdsVersion> number_in(const std::string& version) {
+  XdsVersion out = 0;
   const char* end = version.data() + version.size();
   const auto [stop, error] = std::from_chars(version.data(), end, out);
   if (error != std::errc{} || stop != end) return std::nullopt;
@@ -111,7 +111,7 @@ std::string invalid_reason(const protocol::Unit& unit) {
   return problem;
 }
 
-std::optional<core::Target> udp_place_of(const std::string& listener_body) {
+std::optional<core::Target> udp_socket_of(const std::string& listener_body) {
   static const json::json_pointer place("/address/socket_address");
   const auto parsed = json::parse(listener_body, nullptr, false);
   if (!parsed.is_object() || !parsed.contains(place)) return std::nullopt;
@@ -123,39 +123,39 @@ std::optional<core::Target> udp_place_of(const std::string& listener_body) {
   return core::Target{*address, port->get<std::uint16_t>()};
 }
 
-bool add_unit(XdsContent& content, const protocol::Unit& unit, std::string& clash) {
+bool add_unit(XdsSnapshot& snapshot, const protocol::Unit& unit, std::string& clash) {
   for (const auto& listener : unit.listeners)
-    if (!content.listeners.emplace(listener.name, listener.body).second)
+    if (!snapshot.listeners.emplace(listener.name, listener.body).second)
       clash = "listener " + listener.name;
   for (const auto& cluster : unit.clusters)
-    if (!content.clusters.emplace(cluster.name, cluster.body).second)
+    if (!snapshot.clusters.emplace(cluster.name, cluster.body).second)
       clash = "cluster " + cluster.name;
   for (const auto& assignment : unit.assignments)
-    if (!content.endpoints
-             .emplace(assignment.file, XdsContent::Endpoints{assignment.cluster, assignment.body})
+    if (!snapshot.endpoints
+             .emplace(assignment.file, XdsSnapshot::Endpoints{assignment.cluster, assignment.body})
              .second)
       clash = "file " + assignment.file;
   return clash.empty();
 }
 
-void XdsHistory::record(const XdsContent& content, Generation now) {
-  const bool first = generation_ == 0;
-  if (first || content.listeners != content_.listeners) listeners_version_ = now;
-  if (first || content.clusters != content_.clusters) clusters_version_ = now;
-  extend(listeners_, content.listeners, now);
-  extend(clusters_, content.clusters, now);
+void XdsHistory::record(const XdsSnapshot& snapshot, XdsVersion now) {
+  const bool first = version_ == 0;
+  if (first || snapshot.listeners != snapshot_.listeners) listeners_version_ = now;
+  if (first || snapshot.clusters != snapshot_.clusters) clusters_version_ = now;
+  extend(listeners_, snapshot.listeners, now);
+  extend(clusters_, snapshot.clusters, now);
   std::erase_if(endpoints_,
-                [&](const auto& entry) { return !content.endpoints.contains(entry.first); });
-  for (const auto& [file, endpoints] : content.endpoints) {
-    const auto former = content_.endpoints.find(file);
-    if (former == content_.endpoints.end() || former->second != endpoints) endpoints_[file] = now;
+                [&](const auto& entry) { return !snapshot.endpoints.contains(entry.first); });
+  for (const auto& [file, endpoints] : snapshot.endpoints) {
+    const auto former = snapshot_.endpoints.find(file);
+    if (former == snapshot_.endpoints.end() || former->second != endpoints) endpoints_[file] = now;
   }
-  content_ = content;
-  generation_ = now;
+  snapshot_ = snapshot;
+  version_ = now;
 }
 
 void XdsHistory::extend(Spans& spans, const std::map<std::string, std::string>& bodies,
-                        Generation now) {
+                        XdsVersion now) {
   for (auto& [name, list] : spans)
     if (list.back().body && !bodies.contains(name)) list.push_back({now, std::nullopt});
   for (const auto& [name, body] : bodies) {
@@ -189,27 +189,27 @@ bool XdsHistory::is_cluster_current(const std::string& name, const std::string& 
   return is_current(clusters_, name, version);
 }
 
-Generation XdsHistory::endpoints_version(const std::string& file) const {
+XdsVersion XdsHistory::endpoints_version(const std::string& file) const {
   const auto found = endpoints_.find(file);
   return found == endpoints_.end() ? 0 : found->second;
 }
 
-bool is_at_least(const std::string& version, Generation generation) {
+bool has_reached(const std::string& version, XdsVersion generation) {
   const auto at = number_in(version);
   return at && *at >= generation;
 }
 
 std::vector<XdsFile> changed_files(const XdsHistory& history) {
-  const auto& content = history.content();
-  const auto now = history.generation();
+  const auto& snapshot = history.snapshot();
+  const auto now = history.version();
   std::vector<XdsFile> files;
-  for (const auto& [file, endpoints] : content.endpoints)
+  for (const auto& [file, endpoints] : snapshot.endpoints)
     if (history.endpoints_version(file) == now)
       files.push_back({"eds/" + file, response(now, std::vector{endpoints.body})});
   if (history.clusters_version() == now)
-    files.push_back({"cds.json", response(now, bodies_of(content.clusters))});
+    files.push_back({"cds.json", response(now, bodies_of(snapshot.clusters))});
   if (history.listeners_version() == now)
-    files.push_back({"lds.json", response(now, bodies_of(content.listeners))});
+    files.push_back({"lds.json", response(now, bodies_of(snapshot.listeners))});
   return files;
 }
 

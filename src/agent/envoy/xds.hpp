@@ -12,10 +12,10 @@
 
 namespace kindlb::agent {
 
-using Generation = std::uint64_t;
+using XdsVersion = std::uint64_t;
 
 /// Resources of all units together, by name: what Envoy is told.
-struct XdsContent {
+struct XdsSnapshot {
   struct Endpoints {
     std::string cluster;
     std::string body;
@@ -25,61 +25,61 @@ struct XdsContent {
   std::map<std::string, std::string> clusters;
   std::map<std::string, Endpoints> endpoints;  ///< by file name
 
-  bool operator==(const XdsContent&) const = default;
+  bool operator==(const XdsSnapshot&) const = default;
 };
 
 /// Adds the unit's resources. False if one of the names belongs to another unit; `clash` names it.
-bool add_unit(XdsContent& content, const protocol::Unit& unit, std::string& clash);
+bool add_unit(XdsSnapshot& snapshot, const protocol::Unit& unit, std::string& clash);
 
 /// Where a listener for UDP binds: Envoy refuses one whose place another has. None: not for UDP.
-std::optional<core::Target> udp_place_of(const std::string& listener_body);
+std::optional<core::Target> udp_socket_of(const std::string& listener_body);
 
 /// Why the unit cannot be handed to Envoy, whatever else is there; empty if it can. Bodies must be
 /// JSON objects, since they become part of one file with those of other units.
 std::string invalid_reason(const protocol::Unit& unit);
 
 /// Remembers for every resource what it was since when. Envoy keeps a resource's old version while
-/// its content stays the same, so "is the active version the wanted content?" needs this memory.
+/// its snapshot stays the same, so "is the active version the wanted snapshot?" needs this memory.
 class XdsHistory {
  public:
-  /// The content from generation `now` on.
-  void record(const XdsContent& content, Generation now);
+  /// The snapshot from generation `now` on.
+  void record(const XdsSnapshot& snapshot, XdsVersion now);
 
   bool is_listener_current(const std::string& name, const std::string& version) const;
   bool is_cluster_current(const std::string& name, const std::string& version) const;
   /// The generation in which this endpoint file last changed.
-  Generation endpoints_version(const std::string& file) const;
+  XdsVersion endpoints_version(const std::string& file) const;
 
   /// The generation in which the listeners, or the clusters, last changed.
-  Generation listeners_version() const { return listeners_version_; }
-  Generation clusters_version() const { return clusters_version_; }
+  XdsVersion listeners_version() const { return listeners_version_; }
+  XdsVersion clusters_version() const { return clusters_version_; }
 
-  Generation generation() const { return generation_; }
-  const XdsContent& content() const { return content_; }
+  XdsVersion version() const { return version_; }
+  const XdsSnapshot& snapshot() const { return snapshot_; }
 
  private:
   /// Since generation `since` the body was this; nothing: there was none.
   struct Span {
-    Generation since = 0;
+    XdsVersion since = 0;
     std::optional<std::string> body;
   };
   using Spans = std::map<std::string, std::vector<Span>>;
 
   static void extend(Spans& spans, const std::map<std::string, std::string>& bodies,
-                     Generation now);
+                     XdsVersion now);
   static bool is_current(const Spans& spans, const std::string& name, const std::string& version);
 
-  Generation generation_ = 0;
-  Generation listeners_version_ = 0;
-  Generation clusters_version_ = 0;
-  XdsContent content_;
+  XdsVersion version_ = 0;
+  XdsVersion listeners_version_ = 0;
+  XdsVersion clusters_version_ = 0;
+  XdsSnapshot snapshot_;
   Spans listeners_;
   Spans clusters_;
-  std::map<std::string, Generation> endpoints_;
+  std::map<std::string, XdsVersion> endpoints_;
 };
 
 /// True if the version, as Envoy tells it, is of that generation or a later one.
-bool is_at_least(const std::string& version, Generation generation);
+bool has_reached(const std::string& version, XdsVersion generation);
 
 struct XdsFile {
   std::string name;  ///< "lds.json", "cds.json" or "eds/<file>"

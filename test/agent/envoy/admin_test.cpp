@@ -9,7 +9,7 @@
 
 using namespace kindlb;
 using namespace kindlb::agent;
-using Kind = Judgement::Kind;
+using Kind = AckStatus::Kind;
 
 namespace {
 
@@ -49,19 +49,19 @@ struct Recording {
   void next(const protocol::Unit& new_a, const protocol::Unit& new_b) {
     a = new_a;
     b = new_b;
-    XdsContent content;
+    XdsSnapshot snapshot;
     std::string clash;
-    REQUIRE(add_unit(content, a, clash));
-    REQUIRE(add_unit(content, b, clash));
-    history.record(content, history.generation() + 1);
+    REQUIRE(add_unit(snapshot, a, clash));
+    REQUIRE(add_unit(snapshot, b, clash));
+    history.record(snapshot, history.version() + 1);
   }
 };
 
 /// The generations of the recording up to `last`.
-Recording recorded(Generation last) {
+Recording recorded(XdsVersion last) {
   Recording out;
   out.history.record({}, 1);
-  const auto play = [&](Generation number, const protocol::Unit& a, const protocol::Unit& b) {
+  const auto play = [&](XdsVersion number, const protocol::Unit& a, const protocol::Unit& b) {
     if (number <= last) out.next(a, b);
   };
   play(2, unit("a/tcp", "8080", "c", "e"), unit("b:tcp", "8081", "c", "e"));
@@ -78,10 +78,10 @@ Recording recorded(Generation last) {
 TEST_CASE("stats are read by name") {
   const auto seen = stats("bind-refused");
   CHECK(seen.live);
-  CHECK(seen.lds == Subscription{"2", 2, 1});
-  CHECK(seen.cds == Subscription{"3", 3, 0});
+  CHECK(seen.lds == SubscriptionStats{"2", 2, 1});
+  CHECK(seen.cds == SubscriptionStats{"3", 3, 0});
   CHECK(seen.warming_listeners == 0);
-  CHECK(seen.eds.at("a/tcp") == Subscription{"2", 2, 0});
+  CHECK(seen.eds.at("a/tcp") == SubscriptionStats{"2", 2, 0});
   CHECK(seen.eds.at(stat_name("b:tcp")).version == "2");
 }
 
@@ -90,8 +90,8 @@ TEST_CASE("stats that make no sense are ignored") {
       "\n: \nserver.state\nserver.state: 2\nlistener_manager.lds.update_success: x\n"
       "cluster_manager.cds.version_text: \"\ncluster.version_text: \"1\"\nnodot: 1");
   CHECK_FALSE(seen.live);
-  CHECK(seen.lds == Subscription{});
-  CHECK(seen.cds == Subscription{});
+  CHECK(seen.lds == SubscriptionStats{});
+  CHECK(seen.cds == SubscriptionStats{});
 }
 
 TEST_CASE("dumps are read by name, hostile ones refused") {
@@ -117,44 +117,44 @@ TEST_CASE("a unit is judged by what the real Envoy said") {
   struct Case {
     const char* name;
     const char* before;
-    Generation generation;
-    Judgement a;
-    Judgement b;
+    XdsVersion generation;
+    AckStatus a;
+    AckStatus b;
   };
   const Case cases[] = {
-      {"accepted", "empty", 2, {Kind::Acknowledged, ""}, {Kind::Acknowledged, ""}},
+      {"accepted", "empty", 2, {Kind::Acked, ""}, {Kind::Acked, ""}},
       {"bind-refused",
        "accepted",
        3,
-       {Kind::Acknowledged, ""},
-       {Kind::Refused, "cannot bind '10.9.9.9:8081': Cannot assign requested address"}},
-      {"restored", "bind-refused", 4, {Kind::Acknowledged, ""}, {Kind::Acknowledged, ""}},
-      {"cluster-refused", "restored", 5, {Kind::Acknowledged, ""}, {Kind::Refused, ""}},
-      {"endpoints-refused", "cluster-refused", 6, {Kind::Acknowledged, ""}, {Kind::Refused, ""}},
-      {"file-refused", "endpoints-refused", 7, {Kind::Refused, ""}, {Kind::Refused, ""}},
+       {Kind::Acked, ""},
+       {Kind::Nacked, "cannot bind '10.9.9.9:8081': Cannot assign requested address"}},
+      {"restored", "bind-refused", 4, {Kind::Acked, ""}, {Kind::Acked, ""}},
+      {"cluster-refused", "restored", 5, {Kind::Acked, ""}, {Kind::Nacked, ""}},
+      {"endpoints-refused", "cluster-refused", 6, {Kind::Acked, ""}, {Kind::Nacked, ""}},
+      {"file-refused", "endpoints-refused", 7, {Kind::Nacked, ""}, {Kind::Nacked, ""}},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
       const auto at = recorded(c.generation);
-      CHECK(judge(at.a, stats(c.name), stats(c.before), dump(c.name), at.history) == c.a);
-      CHECK(judge(at.b, stats(c.name), stats(c.before), dump(c.name), at.history) == c.b);
+      CHECK(unit_status(at.a, stats(c.name), stats(c.before), dump(c.name), at.history) == c.a);
+      CHECK(unit_status(at.b, stats(c.name), stats(c.before), dump(c.name), at.history) == c.b);
     }
   }
 }
 
 TEST_CASE("nothing is decided before Envoy has dealt with the generation") {
   const auto at = recorded(3);
-  CHECK_FALSE(is_settled(stats("accepted"), stats("accepted"), at.history));
-  CHECK(judge(at.a, stats("accepted"), stats("accepted"), dump("accepted"), at.history) ==
-        Judgement{});
-  CHECK(is_settled(stats("bind-refused"), stats("accepted"), at.history));
+  CHECK_FALSE(is_processed(stats("accepted"), stats("accepted"), at.history));
+  CHECK(unit_status(at.a, stats("accepted"), stats("accepted"), dump("accepted"), at.history) ==
+        AckStatus{});
+  CHECK(is_processed(stats("bind-refused"), stats("accepted"), at.history));
   // One of the two subscriptions is not enough.
   auto half = stats("bind-refused");
   half.lds = stats("accepted").lds;
-  CHECK_FALSE(is_settled(half, stats("accepted"), at.history));
+  CHECK_FALSE(is_processed(half, stats("accepted"), at.history));
   auto starting = stats("bind-refused");
   starting.live = false;
-  CHECK_FALSE(is_settled(starting, stats("accepted"), at.history));
+  CHECK_FALSE(is_processed(starting, stats("accepted"), at.history));
 }
 
 TEST_CASE("warming is waiting") {
@@ -163,18 +163,18 @@ TEST_CASE("warming is waiting") {
   now.warming_clusters = 1;
   auto seen = dump("accepted");
   seen.clusters["a/tcp"] = {"", "2", ""};
-  CHECK(judge(at.a, now, stats("empty"), seen, at.history).kind == Kind::Waiting);
-  CHECK(judge(at.b, now, stats("empty"), seen, at.history).kind == Kind::Acknowledged);
+  CHECK(unit_status(at.a, now, stats("empty"), seen, at.history).kind == Kind::Pending);
+  CHECK(unit_status(at.b, now, stats("empty"), seen, at.history).kind == Kind::Acked);
 }
 
 TEST_CASE("endpoints wait for their own version") {
   const auto at = recorded(2);
   auto now = stats("accepted");
   now.eds["a/tcp"].version = "1";
-  CHECK(judge(at.a, now, stats("empty"), {}, at.history).kind == Kind::Waiting);
+  CHECK(unit_status(at.a, now, stats("empty"), {}, at.history).kind == Kind::Pending);
   now.eds.erase("a/tcp");
-  CHECK(judge(at.a, now, stats("empty"), {}, at.history).kind == Kind::Waiting);
-  CHECK(judge(at.b, now, stats("empty"), {}, at.history).kind == Kind::Acknowledged);
+  CHECK(unit_status(at.a, now, stats("empty"), {}, at.history).kind == Kind::Pending);
+  CHECK(unit_status(at.b, now, stats("empty"), {}, at.history).kind == Kind::Acked);
 }
 
 TEST_CASE("stats are asked for by name while the clusters are few") {
@@ -196,14 +196,14 @@ TEST_CASE("what was not changed needs no new word from Envoy") {
   now.live = true;
   now.lds = {"2", 1, 0};
   now.cds = {"2", 1, 0};
-  CHECK(is_settled(now, now, record.history));
+  CHECK(is_processed(now, now, record.history));
   now.eds["a/tcp"] = {"2", 1, 0};
-  CHECK(judge(record.a, now, now, {}, record.history).kind == Kind::Waiting);
+  CHECK(unit_status(record.a, now, now, {}, record.history).kind == Kind::Pending);
   now.eds["a/tcp"] = {"3", 2, 0};
-  CHECK(judge(record.a, now, now, {}, record.history).kind == Kind::Acknowledged);
+  CHECK(unit_status(record.a, now, now, {}, record.history).kind == Kind::Acked);
   // A refusal of long ago must not keep everybody waiting either.
   now.cds = {"1", 1, 1};
-  CHECK(is_settled(now, now, record.history));
+  CHECK(is_processed(now, now, record.history));
   now.cds = {};
-  CHECK_FALSE(is_settled(now, now, record.history));
+  CHECK_FALSE(is_processed(now, now, record.history));
 }

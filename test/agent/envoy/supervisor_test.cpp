@@ -24,7 +24,7 @@ struct Scene {
   explicit Scene(std::vector<std::string> arguments)
       : supervisor(loop, {.arguments = std::move(arguments)},
                    {.started = [this] { ++starts; },
-                    .ended = [this](const std::string& how) { ends.push_back(how); }}) {
+                    .exited = [this](const std::string& how) { ends.push_back(how); }}) {
     reap();
   }
   void reap() {
@@ -69,7 +69,7 @@ TEST_CASE("a child that will not end is killed") {
   CHECK(scene.ends[0] == "killed by signal 9");
 }
 
-TEST_CASE("a program that is not there counts as one that ended") {
+TEST_CASE("a program that is not there counts as one that exited") {
   Scene scene(std::vector<std::string>{"/nonexistent/envoy"});
   scene.supervisor.start();
   CHECK(run_until(scene.loop, [&] { return !scene.ends.empty(); }));

@@ -20,15 +20,15 @@ protocol::Unit a_unit(const std::string& name) {
   return out;
 }
 
-XdsContent content_of(const std::vector<protocol::Unit>& units) {
-  XdsContent out;
+XdsSnapshot content_of(const std::vector<protocol::Unit>& units) {
+  XdsSnapshot out;
   std::string clash;
   for (const auto& unit : units) REQUIRE(add_unit(out, unit, clash));
   return out;
 }
 
-XdsContent listener(const std::string& body) {
-  XdsContent out;
+XdsSnapshot listener(const std::string& body) {
+  XdsSnapshot out;
   out.listeners["x"] = body;
   return out;
 }
@@ -60,7 +60,7 @@ TEST_CASE("where a listener for UDP binds") {
     return R"({"address":{"socket_address":)" + socket + "}}";
   };
   const auto place =
-      udp_place_of(listener(R"({"protocol":"UDP","address":"10.0.0.1","port_value":53})"));
+      udp_socket_of(listener(R"({"protocol":"UDP","address":"10.0.0.1","port_value":53})"));
   REQUIRE(place);
   CHECK(place->text() == "10.0.0.1:53");
   for (const auto& other :
@@ -71,7 +71,7 @@ TEST_CASE("where a listener for UDP binds") {
         listener(R"({"protocol":"UDP","address":"10.0.0.1"})"), std::string("{}"),
         std::string("[]"), std::string(R"({"address":null})"), std::string("{")}) {
     CAPTURE(other);
-    CHECK_FALSE(udp_place_of(other));
+    CHECK_FALSE(udp_socket_of(other));
   }
 }
 
@@ -103,11 +103,11 @@ TEST_CASE("only what changes is written again") {
 }
 
 TEST_CASE("a later version of something unchanged is as good") {
-  CHECK(is_at_least("3", 3));
-  CHECK(is_at_least("4", 3));
-  CHECK_FALSE(is_at_least("2", 3));
-  CHECK_FALSE(is_at_least("", 3));
-  CHECK_FALSE(is_at_least("x3", 3));
+  CHECK(has_reached("3", 3));
+  CHECK(has_reached("4", 3));
+  CHECK_FALSE(has_reached("2", 3));
+  CHECK_FALSE(has_reached("", 3));
+  CHECK_FALSE(has_reached("x3", 3));
 }
 
 TEST_CASE("no units give files Envoy can start with") {
@@ -169,13 +169,13 @@ TEST_CASE("versions that are no version of ours are never current") {
 
 TEST_CASE("the memory is bounded") {
   XdsHistory history;
-  for (Generation i = 1; i <= 1000; ++i) history.record(listener(std::to_string(i)), i);
+  for (XdsVersion i = 1; i <= 1000; ++i) history.record(listener(std::to_string(i)), i);
   CHECK(history.is_listener_current("x", "1000"));
   CHECK_FALSE(history.is_listener_current("x", "1"));
 }
 
 TEST_CASE("names of different units must differ") {
-  auto content = content_of({a_unit("u1")});
+  auto snapshot = content_of({a_unit("u1")});
   struct Case {
     const char* name;
     protocol::Unit unit;
@@ -192,7 +192,7 @@ TEST_CASE("names of different units must differ") {
         Case{"cluster", same_cluster, "cluster u1/c"}, Case{"file", same_file, "file u1.json"}}) {
     SUBCASE(c.name) {
       std::string clash;
-      CHECK_FALSE(add_unit(content, c.unit, clash));
+      CHECK_FALSE(add_unit(snapshot, c.unit, clash));
       CHECK(clash == c.clash);
     }
   }

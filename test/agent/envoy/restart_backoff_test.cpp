@@ -1,14 +1,14 @@
-#include "backoff.hpp"
+#include "envoy/restart_backoff.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
-using kindlb::agent::Backoff;
+using kindlb::agent::RestartBackoff;
 using std::chrono::milliseconds;
 
 TEST_CASE("the first restart is immediate, the following ever later") {
-  Backoff backoff;
+  RestartBackoff backoff;
   std::vector<milliseconds> waits;
   for (int i = 0; i < 6; ++i)
     waits.push_back(std::chrono::duration_cast<milliseconds>(backoff.next(milliseconds(10))));
@@ -18,8 +18,8 @@ TEST_CASE("the first restart is immediate, the following ever later") {
 }
 
 TEST_CASE("a long life forgives") {
-  Backoff backoff;
+  RestartBackoff backoff;
   for (int i = 0; i < 4; ++i) backoff.next(milliseconds(9'999));
-  CHECK(backoff.next(Backoff::kStable) == milliseconds(0));
+  CHECK(backoff.next(RestartBackoff::kStable) == milliseconds(0));
   CHECK(backoff.next(milliseconds(1)) == milliseconds(100));
 }

@@ -13,36 +13,37 @@
 
 namespace kindlb::agent {
 
-class Confirmer {
+class AckPoller {
  public:
-  using Judgements = std::map<std::string, Judgement>;  ///< by unit
-  /// `final`: no unit is left waiting; it is not called again.
-  using Seen = std::function<void(const Judgements&, bool final)>;
+  using AckStatuses = std::map<std::string, AckStatus>;  ///< by unit
+  /// `final`: no unit is left pending; it is not called again.
+  using OnChange = std::function<void(const AckStatuses&, bool final)>;
 
   /// `history` must outlive it and not change while it runs.
-  Confirmer(Loop& loop, AdminClient& client, const XdsHistory& history)
+  AckPoller(Loop& loop, AdminClient& client, const XdsHistory& history)
       : loop_(loop), client_(client), history_(history) {}
 
-  /// Calls `seen` from the moment Envoy has settled the generation until no unit is left waiting.
-  /// `before`: the stats when the generation was written; default ones if Envoy started since.
-  void start(std::vector<protocol::Unit> units, AdminStats before, Seen seen);
-  /// Gives up: `seen` is not called any more.
+  /// Calls `on_change` from the moment Envoy has settled the generation until no unit is left
+  /// pending. `before`: the stats when the generation was written; default ones if Envoy started
+  /// since.
+  void start(std::vector<protocol::Unit> units, AdminStats before, OnChange on_change);
+  /// Gives up: `on_change` is not called any more.
   void stop();
 
   const AdminStats& latest() const { return latest_; }
   /// As far as known: for whoever cannot wait longer.
-  const Judgements& judgements() const { return judgements_; }
+  const AckStatuses& statuses() const { return statuses_; }
   /// Envoy has ended: what was known of it is worth nothing now.
-  void forget();
+  void reset();
 
  private:
   void poll();
   void poll_later();
-  void ask(const std::string& path, std::function<bool(const std::string&)> use,
-           std::function<void()> next);
+  void fetch(const std::string& path, std::function<bool(const std::string&)> use,
+             std::function<void()> next);
   void got_stats();
-  void got_everything();
-  void forget_removed();
+  void evaluate();
+  void drop_removed_clusters();
 
   Loop& loop_;
   AdminClient& client_;
@@ -52,8 +53,8 @@ class Confirmer {
   AdminStats before_;
   AdminStats latest_;
   AdminDump dump_;
-  Judgements judgements_;
-  Seen seen_;
+  AckStatuses statuses_;
+  OnChange on_change_;
   Loop::TimerId timer_ = 0;
   unsigned polls_ = 0;
 };

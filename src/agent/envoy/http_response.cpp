@@ -1,4 +1,4 @@
-#include "envoy/http_reply.hpp"
+#include "envoy/http_response.hpp"
 
 #include "kindlb/base/text.hpp"
 
@@ -29,16 +29,16 @@ std::optional<std::size_t> number(std::string_view text, int base) {
 
 }  // namespace
 
-HttpReply::State HttpReply::feed(std::string_view bytes) {
+HttpResponse::State HttpResponse::feed(std::string_view bytes) {
   buffer_ += bytes;
   while (step()) {
   }
-  if (!broken_ && part_ == Part::Done) return State::Complete;
-  return broken_ ? State::Broken : State::Incomplete;
+  if (!malformed_ && part_ == Part::Done) return State::Complete;
+  return malformed_ ? State::Malformed : State::Incomplete;
 }
 
-bool HttpReply::step() {
-  if (broken_) return false;
+bool HttpResponse::step() {
+  if (malformed_) return false;
   switch (part_) {
     case Part::Head:
       return read_head();
@@ -56,12 +56,12 @@ bool HttpReply::step() {
   return false;
 }
 
-bool HttpReply::fail() {
-  broken_ = true;
+bool HttpResponse::fail() {
+  malformed_ = true;
   return false;
 }
 
-bool HttpReply::read_head() {
+bool HttpResponse::read_head() {
   const auto end = buffer_.find("\r\n\r\n");
   if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
   const std::string head = buffer_.substr(0, end);
@@ -83,20 +83,20 @@ bool HttpReply::read_head() {
   return true;
 }
 
-bool HttpReply::read_header(std::string_view line) {
+bool HttpResponse::read_header(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos) return false;
   const auto name = lower(line.substr(0, colon));
   const auto value = lower(base::trimmed(line.substr(colon + 1)));
   if (name == "transfer-encoding") chunked_ = value == "chunked";
-  if (name == "connection" && value == "close") keeps_connection_ = false;
+  if (name == "connection" && value == "close") keep_alive_ = false;
   if (name != "content-length") return true;
   const auto length = number(value, 10);
   left_ = length.value_or(0);
   return length && *length <= limit_;
 }
 
-bool HttpReply::read_body() {
+bool HttpResponse::read_body() {
   const auto size = std::min(left_, buffer_.size());
   body_.append(buffer_, 0, size);
   buffer_.erase(0, size);
@@ -105,7 +105,7 @@ bool HttpReply::read_body() {
   return false;
 }
 
-bool HttpReply::read_chunk_size() {
+bool HttpResponse::read_chunk_size() {
   const auto end = buffer_.find(kLineEnd);
   if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
   const auto line = std::string_view(buffer_).substr(0, end);
@@ -117,7 +117,7 @@ bool HttpReply::read_chunk_size() {
   return true;
 }
 
-bool HttpReply::read_chunk() {
+bool HttpResponse::read_chunk() {
   if (buffer_.size() < left_ + kLineEnd.size()) return false;
   if (std::string_view(buffer_).substr(left_, kLineEnd.size()) != kLineEnd) return fail();
   body_.append(buffer_, 0, left_);
@@ -126,7 +126,7 @@ bool HttpReply::read_chunk() {
   return true;
 }
 
-bool HttpReply::read_trailer() {
+bool HttpResponse::read_trailer() {
   const auto end = buffer_.find(kLineEnd);
   if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
   buffer_.erase(0, end + kLineEnd.size());

@@ -1,4 +1,4 @@
-#include "envoy/confirmer.hpp"
+#include "envoy/ack_poller.hpp"
 
 #include <algorithm>
 #include <set>
@@ -17,32 +17,32 @@ milliseconds pause_after(unsigned polls) {
 
 }  // namespace
 
-void Confirmer::start(std::vector<protocol::Unit> units, AdminStats before, Seen seen) {
+void AckPoller::start(std::vector<protocol::Unit> units, AdminStats before, OnChange on_change) {
   stop();
   units_ = std::move(units);
   before_ = std::move(before);
-  seen_ = std::move(seen);
+  on_change_ = std::move(on_change);
   path_ = stats_path(units_);
-  judgements_.clear();
+  statuses_.clear();
   polls_ = 0;
   poll();
 }
 
-void Confirmer::stop() {
+void AckPoller::stop() {
   loop_.cancel(timer_);
   client_.close();
-  seen_ = nullptr;
+  on_change_ = nullptr;
 }
 
-void Confirmer::forget() {
+void AckPoller::reset() {
   stop();
   latest_ = {};
-  judgements_.clear();
+  statuses_.clear();
 }
 
-void Confirmer::poll() {
+void AckPoller::poll() {
   dump_ = {};
-  ask(
+  fetch(
       path_,
       [this](const std::string& body) {
         auto now = parse_stats(body);
@@ -53,13 +53,13 @@ void Confirmer::poll() {
       [this] { got_stats(); });
 }
 
-void Confirmer::poll_later() {
+void AckPoller::poll_later() {
   timer_ = loop_.after(pause_after(polls_++), [this] { poll(); });
 }
 
 /// One request; whatever goes wrong with it, the whole round is tried again later.
-void Confirmer::ask(const std::string& path, std::function<bool(const std::string&)> use,
-                    std::function<void()> next) {
+void AckPoller::fetch(const std::string& path, std::function<bool(const std::string&)> use,
+                      std::function<void()> next) {
   client_.get(path, [this, use = std::move(use),
                      next = std::move(next)](const core::Result<std::string>& body) {
     if (body && use(*body))
@@ -69,47 +69,47 @@ void Confirmer::ask(const std::string& path, std::function<bool(const std::strin
   });
 }
 
-void Confirmer::got_stats() {
-  if (!is_settled(latest_, before_, history_)) return poll_later();
-  if (is_all_active(latest_, history_)) return got_everything();
-  ask(
+void AckPoller::got_stats() {
+  if (!is_processed(latest_, before_, history_)) return poll_later();
+  if (is_all_active(latest_, history_)) return evaluate();
+  fetch(
       kListenersPath, [this](const std::string& body) { return parse_listeners(body, dump_); },
       [this] {
-        ask(
+        fetch(
             kActiveClustersPath,
             [this](const std::string& body) { return parse_clusters(body, false, dump_); },
             [this] {
-              ask(
+              fetch(
                   kWarmingClustersPath,
                   [this](const std::string& body) { return parse_clusters(body, true, dump_); },
-                  [this] { got_everything(); });
+                  [this] { evaluate(); });
             });
       });
 }
 
 /// A cluster that comes again counts from nothing.
-void Confirmer::forget_removed() {
+void AckPoller::drop_removed_clusters() {
   std::set<std::string> present;
-  for (const auto& [name, body] : history_.content().clusters) present.insert(stat_name(name));
+  for (const auto& [name, body] : history_.snapshot().clusters) present.insert(stat_name(name));
   std::erase_if(latest_.eds, [&](const auto& entry) { return !present.contains(entry.first); });
 }
 
-void Confirmer::got_everything() {
-  judgements_.clear();
-  bool waiting = false;
+void AckPoller::evaluate() {
+  statuses_.clear();
+  bool pending = false;
   for (const auto& unit : units_) {
-    auto judgement = judge(unit, latest_, before_, dump_, history_);
-    waiting = waiting || judgement.kind == Judgement::Kind::Waiting;
-    judgements_.emplace(unit.unit, std::move(judgement));
+    auto status = unit_status(unit, latest_, before_, dump_, history_);
+    pending = pending || status.kind == AckStatus::Kind::Pending;
+    statuses_.emplace(unit.unit, std::move(status));
   }
-  if (waiting)
+  if (pending)
     poll_later();
   else
-    forget_removed();
+    drop_removed_clusters();
   // What is called may start or stop us.
-  const auto seen = waiting ? seen_ : std::exchange(seen_, nullptr);
-  const auto judgements = judgements_;
-  if (seen) seen(judgements, !waiting);
+  const auto on_change = pending ? on_change_ : std::exchange(on_change_, nullptr);
+  const auto statuses = statuses_;
+  if (on_change) on_change(statuses, !pending);
 }
 
 }  // namespace kindlb::agent

@@ -8,16 +8,16 @@
 
 namespace kindlb::agent {
 
-class HttpReply {
+class HttpResponse {
  public:
-  enum class State { Incomplete, Complete, Broken };
+  enum class State { Incomplete, Complete, Malformed };
 
-  explicit HttpReply(std::size_t limit) : limit_(limit) {}
+  explicit HttpResponse(std::size_t limit) : limit_(limit) {}
 
   State feed(std::string_view bytes);
   int status() const { return status_; }
   const std::string& body() const { return body_; }
-  bool keeps_connection() const { return keeps_connection_; }
+  bool keep_alive() const { return keep_alive_; }
 
  private:
   enum class Part { Head, Body, ChunkSize, ChunkData, Trailer, Done };
@@ -38,8 +38,8 @@ class HttpReply {
   std::size_t left_ = 0;  ///< of the body or chunk
   int status_ = 0;
   bool chunked_ = false;
-  bool broken_ = false;
-  bool keeps_connection_ = true;
+  bool malformed_ = false;
+  bool keep_alive_ = true;
 };
 
 }  // namespace kindlb::agent

@@ -1,9 +1,9 @@
-#include "envoy/http_reply.hpp"
+#include "envoy/http_response.hpp"
 
 #include <doctest/doctest.h>
 
-using kindlb::agent::HttpReply;
-using State = HttpReply::State;
+using kindlb::agent::HttpResponse;
+using State = HttpResponse::State;
 
 namespace {
 
@@ -30,11 +30,11 @@ TEST_CASE("answers are read whole, however they arrive") {
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      HttpReply whole(100);
+      HttpResponse whole(100);
       CHECK(whole.feed(c.bytes) == State::Complete);
       CHECK(whole.status() == c.status);
       CHECK(whole.body() == c.body);
-      HttpReply slow(100);
+      HttpResponse slow(100);
       const std::string_view bytes = c.bytes;
       for (std::size_t i = 0; i + 1 < bytes.size(); ++i)
         REQUIRE(slow.feed(bytes.substr(i, 1)) == State::Incomplete);
@@ -54,19 +54,19 @@ TEST_CASE("nonsense and answers beyond the limit break") {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n65\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nabcdef"}) {
     CAPTURE(bytes);
-    HttpReply reply(100);
-    CHECK(reply.feed(bytes) == State::Broken);
-    CHECK(reply.feed(kChunked) == State::Broken);
+    HttpResponse reply(100);
+    CHECK(reply.feed(bytes) == State::Malformed);
+    CHECK(reply.feed(kChunked) == State::Malformed);
   }
-  HttpReply endless(100);
-  CHECK(endless.feed(std::string(20'000, 'x')) == State::Broken);
+  HttpResponse endless(100);
+  CHECK(endless.feed(std::string(20'000, 'x')) == State::Malformed);
 }
 
 TEST_CASE("a connection may be kept unless the answer says otherwise") {
-  HttpReply kept(100);
+  HttpResponse kept(100);
   kept.feed(kChunked);
-  CHECK(kept.keeps_connection());
-  HttpReply closed(100);
+  CHECK(kept.keep_alive());
+  HttpResponse closed(100);
   closed.feed("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-  CHECK_FALSE(closed.keeps_connection());
+  CHECK_FALSE(closed.keep_alive());
 }

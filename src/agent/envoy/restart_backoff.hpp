@@ -6,7 +6,7 @@
 
 namespace kindlb::agent {
 
-class Backoff {
+class RestartBackoff {
  public:
   using Duration = std::chrono::steady_clock::duration;
 

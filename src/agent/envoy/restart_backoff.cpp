@@ -1,4 +1,4 @@
-#include "backoff.hpp"
+#include "envoy/restart_backoff.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@ constexpr std::array kDelays{milliseconds(0), milliseconds(100), milliseconds(50
                              milliseconds(2'000), milliseconds(5'000)};
 }  // namespace
 
-Backoff::Duration Backoff::next(Duration lived) {
+RestartBackoff::Duration RestartBackoff::next(Duration lived) {
   if (lived >= kStable) attempt_ = 0;
   return kDelays[std::min(attempt_++, kDelays.size() - 1)];
 }
