@@ -134,7 +134,7 @@ std::vector<protocol::UnitState> Agent::unit_states() const {
 }
 
 void Agent::write_state() {
-  const protocol::AgentState state{base::version(), envoy_, unit_states(), options_.watches};
+  const protocol::AgentState state{base::version(), envoy_, unit_states(), options_.watch_limit};
   const auto written =
       replace_file(options_.state_directory / "state.json", protocol::encode_state(state), 0600);
   if (!written) log(written.error().text());
@@ -149,7 +149,7 @@ void Agent::tell_status(const std::string& text) {
 
 void Agent::greet(ClientId client) {
   control_.send(client, protocol::Hello{protocol::kProtocolVersion, base::version(), envoy_,
-                                        unit_states(), options_.watches});
+                                     unit_states(), options_.watch_limit});
 }
 
 void Agent::receive(ClientId client, std::string_view line) {

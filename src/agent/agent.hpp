@@ -9,7 +9,7 @@
 // Only files that change are written, and only the units concerned are asked for, so that a change
 // costs about the same however many other units there are.
 
-#include "control.hpp"
+#include "control_server.hpp"
 #include "envoy/ack_poller.hpp"
 #include "envoy/supervisor.hpp"
 #include "files.hpp"
@@ -31,7 +31,7 @@ struct AgentOptions {
   std::string admin_socket;
   EnvoyCommand envoy;
   /// How many endpoint files Envoy can watch: one more, and it aborts.
-  std::size_t watches = protocol::kUsualWatches;
+  std::size_t watch_limit = protocol::kUsualWatches;
 };
 
 class Agent {
@@ -64,7 +64,7 @@ class Agent {
     bool answered = false;  ///< superseded while Envoy was at it
     bool alone = false;     ///< must not share a generation
     unsigned crashes = 0;   ///< Envoy's, while at it
-    std::unique_ptr<Probing> probing;
+    std::unique_ptr<ProbeSet> probing;
     Loop::TimerId deadline = 0;
   };
   /// A generation Envoy has not decided about yet.
@@ -109,7 +109,7 @@ class Agent {
   void out_of_time(std::uint64_t key);
   void probes_changed(std::uint64_t key);
   void end_job(std::uint64_t key);
-  NetworkWish network_wish() const;
+  DesiredNetwork desired_network() const;
   void sync_network();
 
   // Generations (agent_generations.cpp)
@@ -158,7 +158,7 @@ class Agent {
   AdminClient admin_;
   AckPoller ack_poller_;
   Supervisor supervisor_;
-  Control control_;
+  ControlServer control_;
 
   protocol::EnvoyState envoy_ = protocol::EnvoyState::Starting;
   std::map<std::string, Held> held_;

@@ -78,9 +78,9 @@ std::string Agent::overload(const std::vector<std::uint64_t>& batch) const {
       if (former == clusters.end() || former->second != cluster.body) ++more;
     }
   const auto watched = clusters.size() + more;
-  if (more == 0 || watched <= options_.watches) return {};
+  if (more == 0 || watched <= options_.watch_limit) return {};
   return "Envoy would have to watch " + std::to_string(watched) + " endpoint files and can watch " +
-         std::to_string(options_.watches) + " (fs.inotify.max_user_instances)";
+         std::to_string(options_.watch_limit) + " (fs.inotify.max_user_instances)";
 }
 
 /// What the held units want, without those the jobs replace.

@@ -58,15 +58,15 @@ void Agent::address_checked(std::uint64_t key, const std::string& problem) {
     return sync_network();  // what it superseded may have asked for something
   }
   job.stage = Job::Stage::Announcing;
-  const auto wish = network_wish();
+  const auto desired = desired_network();
   const auto failed = [&](RejectStage stage, const core::Error& error) {
     reject(job, stage, error.operation + ": " + error.detail);
     end_job(key);
     sync_network();
   };
-  const auto addresses = network_.add_addresses(wish);
+  const auto addresses = network_.add_addresses(desired);
   if (!addresses) return failed(RejectStage::Address, addresses.error());
-  const auto routes = network_.add_routes(wish);
+  const auto routes = network_.add_routes(desired);
   if (!routes) return failed(RejectStage::Route, routes.error());
   // Before anybody listens.
   const auto rules = filter_.set(packet_rules());
@@ -89,8 +89,8 @@ void Agent::network_ready() {
 /// At once, while Envoy is still being told: an answer needs both.
 void Agent::begin_probing(Job& job) {
   job.probing =
-      std::make_unique<Probing>(loop_, job.probes, std::min(job.probe_timeout, kLongestProbe),
-                                [this, key = job.key] { probes_changed(key); });
+      std::make_unique<ProbeSet>(loop_, job.probes, std::min(job.probe_timeout, kLongestProbe),
+                                 [this, key = job.key] { probes_changed(key); });
 }
 
 void Agent::probes_changed(std::uint64_t key) {
@@ -122,28 +122,28 @@ void Agent::out_of_time(std::uint64_t key) {
 
 /// Units share routes: one stays until the last that wants it has gone. Where they do not agree (a
 /// pod's address has moved to another node, and not all have been told), the newest word counts.
-NetworkWish Agent::network_wish() const {
-  NetworkWish wish;
+DesiredNetwork Agent::desired_network() const {
+  DesiredNetwork desired;
   std::vector<const Held*> by_age;
   for (const auto& [name, held] : held_)
     if (!held.withheld) by_age.push_back(&held);
   std::stable_sort(by_age.begin(), by_age.end(),
                    [](const Held* a, const Held* b) { return a->since < b->since; });
-  for (const auto* held : by_age) wish.want(held->unit.addresses, held->unit.routes);
+  for (const auto* held : by_age) desired.add(held->unit.addresses, held->unit.routes);
   for (const auto& [key, job] : jobs_)
     if (job.stage == Job::Stage::Announcing || job.stage == Job::Stage::Queued ||
         job.stage == Job::Stage::Applying)
-      wish.want(job.unit.addresses, job.unit.routes);
-  return wish;
+      desired.add(job.unit.addresses, job.unit.routes);
+  return desired;
 }
 
 void Agent::sync_network() {
-  const auto wish = network_wish();
+  const auto desired = desired_network();
   loop_.cancel(linger_);
-  if (network_.remove_unwanted(wish))
+  if (network_.remove_stale(desired))
     linger_ = loop_.after(kLingerCheck, [this] { sync_network(); });
-  if (const auto added = network_.add_addresses(wish); !added) log(added.error().text());
-  if (const auto added = network_.add_routes(wish); !added) log(added.error().text());
+  if (const auto added = network_.add_addresses(desired); !added) log(added.error().text());
+  if (const auto added = network_.add_routes(desired); !added) log(added.error().text());
   if (const auto set = filter_.set(packet_rules()); !set) log(set.error().text());
   network_.announce();
 }

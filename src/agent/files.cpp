@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorKind;
 
-constexpr mode_t kForEverybody = 0644;
-constexpr mode_t kForOwner = 0600;
+constexpr mode_t kWorldReadable = 0644;
+constexpr mode_t kOwnerOnly = 0600;
 constexpr const char* kSuffix = ".json";
 constexpr const char* kEndpoints = "eds";
 constexpr const char* kStaging = "new";
@@ -124,7 +124,7 @@ core::Result<void> UnitStore::save(const protocol::Unit& unit) const {
   // The message's own form: one codec, and a person can read it.
   protocol::Apply stored;
   stored.unit = unit;
-  return replace_file(directory_ / file_name(unit.unit), protocol::encode(stored), kForOwner);
+  return replace_file(directory_ / file_name(unit.unit), protocol::encode(stored), kOwnerOnly);
 }
 
 void UnitStore::remove(const std::string& unit) const {
@@ -147,7 +147,7 @@ core::Result<void> XdsFiles::reset() const {
 core::Result<void> XdsFiles::write(const std::vector<XdsFile>& files) const {
   const auto staged = [&](std::size_t i) { return directory_ / kStaging / std::to_string(i); };
   for (std::size_t i = 0; i < files.size(); ++i)
-    if (auto written = write_file(staged(i), files[i].text, kForEverybody); !written)
+    if (auto written = write_file(staged(i), files[i].text, kWorldReadable); !written)
       return written;
   for (std::size_t i = 0; i < files.size(); ++i)
     if (::rename(staged(i).c_str(), (directory_ / files[i].name).c_str()) != 0)

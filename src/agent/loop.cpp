@@ -11,7 +11,7 @@ void Loop::watch(int fd, short events, Ready ready) {
   watches_[fd] = {events, ++serial_, std::move(ready)};
 }
 
-void Loop::forget(int fd) {
+void Loop::unwatch(int fd) {
   watches_.erase(fd);
 }
 

@@ -21,7 +21,7 @@ class Loop {
 
   /// Calls `ready` whenever one of `events` (POLLIN, POLLOUT) is there; replaces a former watch.
   void watch(int fd, short events, Ready ready);
-  void forget(int fd);
+  void unwatch(int fd);
   TimerId after(Clock::duration delay, Action action);
   void cancel(TimerId timer);
 

@@ -1,7 +1,7 @@
 // kindlb-agent: pid 1 of a proxy container.
-#include "control.hpp"
 #include "kindlb/base/version.hpp"
 #include "kindlb/protocol/protocol.hpp"
+#include "relay.hpp"
 #include "run.hpp"
 
 #include <cstdio>
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command.empty()) return kindlb::agent::run_in_container();
   if (command == "connect" && argc == 2)
-    return kindlb::agent::bridge(kindlb::protocol::kAgentSocket);
+    return kindlb::agent::relay_stdio(kindlb::protocol::kAgentSocket);
   if (command == "--version") {
     std::printf("kindlb-agent %s\n", kindlb::base::version().c_str());
     return 0;

@@ -41,7 +41,7 @@ EnvoyCommand envoy_command() {
 }
 
 /// What the kernel allows Envoy's uid, which no other process has.
-std::size_t watches_allowed() {
+std::size_t watch_limit() {
   const auto text = read_file("/proc/sys/fs/inotify/max_user_instances", 64);
   std::size_t instances = 0;
   if (text) std::from_chars(text->data(), text->data() + text->size(), instances);
@@ -64,7 +64,7 @@ void reap(Agent& agent) {
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) agent.child_exited(pid, status);
 }
 
-void take_signals(int fd, Agent& agent) {
+void read_signals(int fd, Agent& agent) {
   signalfd_siginfo info{};
   while (::read(fd, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     if (info.ssi_signo == SIGCHLD)
@@ -89,8 +89,8 @@ int run_in_container() {
                .control_socket = protocol::kAgentSocket,
                .admin_socket = protocol::kAdminSocket,
                .envoy = envoy_command(),
-               .watches = watches_allowed()});
-  loop.watch(signals.get(), POLLIN, [&](short) { take_signals(signals.get(), agent); });
+               .watch_limit = watch_limit()});
+  loop.watch(signals.get(), POLLIN, [&](short) { read_signals(signals.get(), agent); });
   if (const auto started = agent.start(); !started) {
     log(started.error().text());
     return 1;

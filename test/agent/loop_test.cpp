@@ -62,8 +62,8 @@ TEST_CASE("a descriptor is forgotten from within a callback") {
   int calls = 0;
   const auto once = [&](short) {
     ++calls;
-    loop.forget(one.here.get());
-    loop.forget(two.here.get());
+    loop.unwatch(one.here.get());
+    loop.unwatch(two.here.get());
   };
   loop.watch(one.here.get(), POLLIN, once);
   loop.watch(two.here.get(), POLLIN, once);

@@ -31,8 +31,8 @@ bool hold(const char* text) {
   std::array<char, 4096> answer{};
   if (::send(socket.get(), request.data(), request.size(), 0) < 0) return false;
   const auto size = ::recv(socket.get(), answer.data(), answer.size(), 0);
-  return size > 0 && kindlb::agent::netlink::parse_verdict(
-                         {answer.data(), static_cast<std::size_t>(size)}) == 0;
+  return size > 0 &&
+         kindlb::agent::netlink::parse_ack({answer.data(), static_cast<std::size_t>(size)}) == 0;
 }
 
 void answer(int connection, const std::string& name) {

@@ -82,13 +82,13 @@ void AdminClient::readable() {
       break;
   }
   if (response_.status() != 200) return fail("status " + std::to_string(response_.status()));
-  loop_.forget(connection_.get());
+  loop_.unwatch(connection_.get());
   if (!response_.keep_alive()) connection_.reset();
   finish(response_.body());
 }
 
 void AdminClient::fail(const std::string& detail) {
-  if (connection_) loop_.forget(connection_.get());
+  if (connection_) loop_.unwatch(connection_.get());
   connection_.reset();
   finish(unavailable(detail));
 }
@@ -100,7 +100,7 @@ void AdminClient::finish(core::Result<std::string> result) {
 }
 
 void AdminClient::close() {
-  if (connection_) loop_.forget(connection_.get());
+  if (connection_) loop_.unwatch(connection_.get());
   connection_.reset();
   loop_.cancel(timer_);
   done_ = nullptr;

@@ -63,7 +63,7 @@ std::string describe_exit(int wait_status) {
 }
 
 Supervisor::~Supervisor() {
-  if (log_pipe_) loop_.forget(log_pipe_.get());
+  if (log_pipe_) loop_.unwatch(log_pipe_.get());
   if (pid_ > 0) ::kill(pid_, SIGKILL);
 }
 
@@ -92,7 +92,7 @@ void Supervisor::drain_log() {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return;
     if (size == 0) {
-      loop_.forget(log_pipe_.get());
+      loop_.unwatch(log_pipe_.get());
       log_pipe_.reset();
       return;
     }
@@ -114,7 +114,7 @@ bool Supervisor::reaped(pid_t pid, int wait_status) {
   if (pid != pid_) return false;
   pid_ = -1;
   drain_log();
-  if (log_pipe_) loop_.forget(log_pipe_.get());
+  if (log_pipe_) loop_.unwatch(log_pipe_.get());
   log_pipe_.reset();
   exited(describe_exit(wait_status));
   return true;

@@ -4,64 +4,64 @@
 
 namespace kindlb::agent {
 namespace {
-constexpr std::chrono::milliseconds kLook{3};
+constexpr std::chrono::milliseconds kPollInterval{3};
 }  // namespace
 
-bool AddressChecks::is_settled(const core::IpAddress& address) const {
+bool AddressChecks::is_known_free(const core::IpAddress& address) const {
   if (network_.holds(address)) return true;
   const auto found = free_.find(address);
-  return found != free_.end() && Loop::Clock::now() - found->second < kRemembered;
+  return found != free_.end() && Loop::Clock::now() - found->second < kFreeFor;
 }
 
 void AddressChecks::check(const std::vector<core::Cidr>& addresses, Done done) {
   Pending pending{{}, {}, std::move(done)};
   for (const auto& address : addresses)
-    if (!is_settled(address.address)) pending.addresses.push_back(address.address);
-  const auto problem = ask(pending);
+    if (!is_known_free(address.address)) pending.addresses.push_back(address.address);
+  const auto problem = solicit(pending);
   if (pending.addresses.empty() || !problem.empty()) return pending.done(problem);
   pending_.push_back(std::move(pending));
-  tick_later();
+  poll_later();
 }
 
-std::string AddressChecks::ask(Pending& pending) {
+std::string AddressChecks::solicit(Pending& pending) {
   for (const auto& address : pending.addresses) {
     const auto asked = network_.solicit(address);
     if (!asked) return asked.error().operation + ": " + asked.error().detail;
   }
-  pending.until = Loop::Clock::now() + kSilence;
+  pending.until = Loop::Clock::now() + kReplyWindow;
   return {};
 }
 
 void AddressChecks::restart() {
-  for (auto& pending : pending_) (void)ask(pending);
+  for (auto& pending : pending_) (void)solicit(pending);
 }
 
-void AddressChecks::tick_later() {
-  if (!std::exchange(ticking_, true)) loop_.after(kLook, [this] { tick(); });
+void AddressChecks::poll_later() {
+  if (!std::exchange(polling_, true)) loop_.after(kPollInterval, [this] { poll_neighbours(); });
 }
 
 /// All checks that are over are collected before the first is told: what it does with the good news
 /// (announce) would disturb the others.
-void AddressChecks::tick() {
+void AddressChecks::poll_neighbours() {
   std::list<std::pair<Done, std::string>> over;
   std::erase_if(pending_, [&](Pending& pending) {
-    auto problem = verdict(pending);
+    auto problem = result_of(pending);
     if (!problem) return false;
     over.emplace_back(std::move(pending.done), std::move(*problem));
     return true;
   });
-  ticking_ = false;
-  if (!pending_.empty()) tick_later();
+  polling_ = false;
+  if (!pending_.empty()) poll_later();
   for (const auto& [done, problem] : over) done(problem);
 }
 
-std::optional<std::string> AddressChecks::verdict(const Pending& pending) {
+std::optional<std::string> AddressChecks::result_of(const Pending& pending) {
   for (const auto& address : pending.addresses)
-    if (const auto holder = network_.holder_of(address))
-      return address.text() + " is in use by " + holder->mac;
+    if (const auto neighbour = network_.find_neighbour(address))
+      return address.text() + " is in use by " + neighbour->mac;
   const auto now = Loop::Clock::now();
   if (now < pending.until) return std::nullopt;
-  std::erase_if(free_, [&](const auto& entry) { return now - entry.second >= kRemembered; });
+  std::erase_if(free_, [&](const auto& entry) { return now - entry.second >= kFreeFor; });
   for (const auto& address : pending.addresses) free_.insert_or_assign(address, now);
   return std::string();
 }

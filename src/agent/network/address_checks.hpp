@@ -27,8 +27,8 @@ class AddressChecks {
   /// The namespace's neighbour table was emptied (an announcement does that): asks again.
   void restart();
 
-  static constexpr std::chrono::milliseconds kSilence{20};
-  static constexpr std::chrono::seconds kRemembered{5};
+  static constexpr std::chrono::milliseconds kReplyWindow{20};
+  static constexpr std::chrono::seconds kFreeFor{5};
 
  private:
   struct Pending {
@@ -37,18 +37,18 @@ class AddressChecks {
     Done done;
   };
 
-  bool is_settled(const core::IpAddress& address) const;
-  std::string ask(Pending& pending);
-  void tick();
-  void tick_later();
+  bool is_known_free(const core::IpAddress& address) const;
+  std::string solicit(Pending& pending);
+  void poll_neighbours();
+  void poll_later();
   /// Nothing: still waiting. Empty: free.
-  std::optional<std::string> verdict(const Pending& pending);
+  std::optional<std::string> result_of(const Pending& pending);
 
   Loop& loop_;
   Network& network_;
   std::map<core::IpAddress, Loop::Clock::time_point> free_;
   std::list<Pending> pending_;
-  bool ticking_ = false;
+  bool polling_ = false;
 };
 
 }  // namespace kindlb::agent

@@ -14,7 +14,7 @@ namespace kindlb::agent {
 namespace {
 
 // States of include/net/tcp_states.h, as /proc prints them.
-constexpr std::array kOver = {"06", "07", "0A"};  // TIME_WAIT, CLOSE, LISTEN
+constexpr std::array kClosedStates = {"06", "07", "0A"};  // TIME_WAIT, CLOSE, LISTEN
 constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 /// The kernel prints each 32-bit word of an address as a number of this machine's byte order.
@@ -40,7 +40,7 @@ std::optional<core::IpAddress> parse_remote(std::string_view text) {
   return core::IpAddress::from_bytes(core::IpFamily::V4, inner);
 }
 
-std::string read_all(const char* path) {
+std::string read_proc(const char* path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -59,15 +59,16 @@ std::set<core::IpAddress> parse_connections(std::string_view text) {
     std::string remote;
     std::string state;
     if (!(words >> number >> local >> remote >> state)) continue;
-    if (std::find(kOver.begin(), kOver.end(), state) != kOver.end()) continue;
+    if (std::find(kClosedStates.begin(), kClosedStates.end(), state) != kClosedStates.end())
+      continue;
     if (const auto address = parse_remote(remote)) out.insert(*address);
   }
   return out;
 }
 
 std::set<core::IpAddress> connected_peers() {
-  auto out = parse_connections(read_all("/proc/net/tcp"));
-  out.merge(parse_connections(read_all("/proc/net/tcp6")));
+  auto out = parse_connections(read_proc("/proc/net/tcp"));
+  out.merge(parse_connections(read_proc("/proc/net/tcp6")));
   return out;
 }
 

@@ -61,6 +61,6 @@ std::vector<Link> parse_links(std::string_view answer);
 std::vector<Neighbour> parse_neighbours(std::string_view answer);
 
 /// The kernel's verdict in an answer: 0, an errno, or nothing while more is to come.
-std::optional<int> parse_verdict(std::string_view answer);
+std::optional<int> parse_ack(std::string_view answer);
 
 }  // namespace kindlb::agent::netlink

@@ -29,8 +29,8 @@ Error error_of(int number, const std::string& operation) {
 
 }  // namespace
 
-void NetworkWish::want(const std::vector<core::Cidr>& more_addresses,
-                       const std::vector<core::Route>& more_routes) {
+void DesiredNetwork::add(const std::vector<core::Cidr>& more_addresses,
+                         const std::vector<core::Route>& more_routes) {
   addresses.insert(more_addresses.begin(), more_addresses.end());
   for (const auto& route : more_routes)
     routes.insert_or_assign(core::Cidr{route.to.first(), route.to.length}, route.via);
@@ -56,9 +56,9 @@ core::Result<std::string> Network::request(const std::string& message,
     if (size < 0) return error_of(errno, operation);
     const std::string_view part(buffer.data(), static_cast<std::size_t>(size));
     answer += part;
-    const auto verdict = netlink::parse_verdict(part);
-    if (!verdict) continue;
-    if (*verdict != 0) return error_of(*verdict, operation);
+    const auto ack = netlink::parse_ack(part);
+    if (!ack) continue;
+    if (*ack != 0) return error_of(*ack, operation);
     return answer;
   }
 }
@@ -83,8 +83,8 @@ core::Result<unsigned> Network::interface_for(const core::IpAddress& address) {
   return Error{ErrorKind::NotFound, address.text(), "the proxy is not on this address's network"};
 }
 
-core::Result<void> Network::add_addresses(const NetworkWish& wish) {
-  for (const auto& address : wish.addresses) {
+core::Result<void> Network::add_addresses(const DesiredNetwork& desired) {
+  for (const auto& address : desired.addresses) {
     if (addresses_.contains(address)) continue;
     const auto interface = interface_for(address.address);
     if (!interface) return interface.error();
@@ -117,8 +117,8 @@ void Network::announce(unsigned interface) {
   }
 }
 
-core::Result<void> Network::add_routes(const NetworkWish& wish) {
-  for (const auto& [to, via] : wish.routes) {
+core::Result<void> Network::add_routes(const DesiredNetwork& desired) {
+  for (const auto& [to, via] : desired.routes) {
     const auto known = routes_.find(to);
     if (known != routes_.end() && known->second == via) continue;
     const auto added = request(netlink::add_route({to, via}, known != routes_.end()),
@@ -129,11 +129,11 @@ core::Result<void> Network::add_routes(const NetworkWish& wish) {
   return {};
 }
 
-bool Network::remove_unwanted(const NetworkWish& wish) {
+bool Network::remove_stale(const DesiredNetwork& desired) {
   bool kept = false;
   std::optional<std::set<core::IpAddress>> connected;
   std::erase_if(routes_, [&](const auto& entry) {
-    if (wish.routes.contains(entry.first)) return false;
+    if (desired.routes.contains(entry.first)) return false;
     if (!connected) connected = connected_peers();
     if (connected->contains(entry.first.address)) {
       kept = true;
@@ -143,7 +143,7 @@ bool Network::remove_unwanted(const NetworkWish& wish) {
     return true;
   });
   std::erase_if(addresses_, [&](const auto& entry) {
-    if (wish.addresses.contains(entry.first)) return false;
+    if (desired.addresses.contains(entry.first)) return false;
     (void)request(netlink::remove_address(entry.second, entry.first), "remove address");
     return true;
   });
@@ -162,7 +162,7 @@ core::Result<void> Network::solicit(const core::IpAddress& address) {
   return {};
 }
 
-std::optional<netlink::Neighbour> Network::holder_of(const core::IpAddress& address) {
+std::optional<netlink::Neighbour> Network::find_neighbour(const core::IpAddress& address) {
   const auto table = request(netlink::dump_neighbours(address.family()), "list neighbours");
   if (!table) return std::nullopt;
   for (const auto& neighbour : netlink::parse_neighbours(*table))

@@ -15,12 +15,12 @@
 namespace kindlb::agent {
 
 /// What all units together want of the namespace.
-struct NetworkWish {
+struct DesiredNetwork {
   std::set<core::Cidr> addresses;
   std::map<core::Cidr, core::IpAddress> routes;  ///< destination -> gateway
 
-  void want(const std::vector<core::Cidr>& more_addresses,
-            const std::vector<core::Route>& more_routes);
+  void add(const std::vector<core::Cidr>& more_addresses,
+           const std::vector<core::Route>& more_routes);
 };
 
 class Network {
@@ -28,22 +28,22 @@ class Network {
   static core::Result<Network> open();
 
   bool holds(const core::IpAddress& address) const;
-  /// Adds what is missing of the wish; stops at the first refusal. The error's operation names the
-  /// address or route.
-  core::Result<void> add_addresses(const NetworkWish& wish);
-  core::Result<void> add_routes(const NetworkWish& wish);
+  /// Adds what is missing of the desired; stops at the first refusal. The error's operation names
+  /// the address or route.
+  core::Result<void> add_addresses(const DesiredNetwork& desired);
+  core::Result<void> add_routes(const DesiredNetwork& desired);
   /// Tells the neighbours about addresses added since the last call. It empties the namespace's own
   /// neighbour table (connections then look their peers up again), so it is done once for many.
   /// False: there was nothing to announce.
   bool announce();
   /// Removes what we added and nobody wants any more, except routes to hosts that connections still
   /// go to: an endpoint that leaves gracefully ends them itself. True: such a route was kept.
-  bool remove_unwanted(const NetworkWish& wish);
+  bool remove_stale(const DesiredNetwork& desired);
 
   /// Makes the kernel ask who has the address. Forgets a former answer first.
   core::Result<void> solicit(const core::IpAddress& address);
   /// The neighbour that answered for the address, if one did.
-  std::optional<netlink::Neighbour> holder_of(const core::IpAddress& address);
+  std::optional<netlink::Neighbour> find_neighbour(const core::IpAddress& address);
 
  private:
   explicit Network(base::Fd socket) : socket_(std::move(socket)) {}

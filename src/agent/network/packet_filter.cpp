@@ -41,9 +41,9 @@ core::Result<void> send(const std::string& batch) {
     const auto size = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return error_of(errno);
-    const auto verdict = netlink::parse_verdict({buffer.data(), static_cast<std::size_t>(size)});
-    if (!verdict) continue;
-    if (*verdict != 0) return error_of(*verdict);
+    const auto ack = netlink::parse_ack({buffer.data(), static_cast<std::size_t>(size)});
+    if (!ack) continue;
+    if (*ack != 0) return error_of(*ack);
     return {};
   }
 }

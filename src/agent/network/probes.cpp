@@ -16,10 +16,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstRetry{20};
 constexpr milliseconds kSlowestRetry{200};
 /// A lost first packet is sent again only after a second; a new connection is tried before that.
-constexpr milliseconds kFirstPatience{100};
-constexpr std::size_t kAtOnce = 16;
+constexpr milliseconds kFirstRoundTimeout{100};
+constexpr std::size_t kMaxTargets = 16;
 
-bool is_hopeless(int error) {
+bool is_no_route(int error) {
   return error == ENETUNREACH || error == EAFNOSUPPORT;
 }
 
@@ -30,36 +30,36 @@ Prober::Prober(Loop& loop, core::Probe probe, milliseconds timeout, Done done)
       probe_(std::move(probe)),
       done_(std::move(done)),
       deadline_(Loop::Clock::now() + timeout),
-      patience_(kFirstPatience),
-      delay_(kFirstRetry) {
+      round_timeout_(kFirstRoundTimeout),
+      retry_delay_(kFirstRetry) {
   outcome_.label = probe_.label;
-  if (probe_.targets.size() > kAtOnce) probe_.targets.resize(kAtOnce);
-  expiry_ = loop_.after(timeout, [this] { expire(); });
+  if (probe_.targets.size() > kMaxTargets) probe_.targets.resize(kMaxTargets);
+  deadline_timer_ = loop_.after(timeout, [this] { deadline_passed(); });
 }
 
 Prober::~Prober() {
   drop_attempts();
-  loop_.cancel(retry_);
-  loop_.cancel(late_);
-  loop_.cancel(expiry_);
+  loop_.cancel(retry_timer_);
+  loop_.cancel(round_timer_);
+  loop_.cancel(deadline_timer_);
 }
 
 void Prober::round() {
-  hopeless_ = true;
+  no_route_ = true;
   refused_ = false;
   starting_ = true;
   for (const auto& target : probe_.targets)
     if (!finished_) connect(target);
   starting_ = false;
   if (finished_) return;
-  if (attempts_.empty()) return round_over();
-  late_ = loop_.after(patience_, [this] { round_late(); });
+  if (attempts_.empty()) return round_ended();
+  round_timer_ = loop_.after(round_timeout_, [this] { round_timed_out(); });
 }
 
-void Prober::round_late() {
-  if (Loop::Clock::now() + patience_ >= deadline_) return;  // let the last round end in peace
+void Prober::round_timed_out() {
+  if (Loop::Clock::now() + round_timeout_ >= deadline_) return;  // let the last round end in peace
   last_failure_ = attempts_.begin()->second.target.text() + ": no answer";
-  patience_ *= 2;
+  round_timeout_ *= 2;
   drop_attempts();
   round();
 }
@@ -70,7 +70,7 @@ void Prober::connect(const core::Target& target) {
   if (!socket) return failed(target, errno);
   const SocketAddress to(target.address, target.port);
   if (::connect(socket.get(), to.get(), to.size()) == 0)
-    return conclude(protocol::ProbeResult::Reached, {});
+    return finish(protocol::ProbeResult::Reached, {});
   if (errno != EINPROGRESS) return failed(target, errno);
   const int fd = socket.get();
   attempts_.insert_or_assign(fd, Attempt{std::move(socket), target});
@@ -81,68 +81,69 @@ void Prober::completed(int fd) {
   int error = 0;
   socklen_t size = sizeof(error);
   ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error == 0) return conclude(protocol::ProbeResult::Reached, {});
-  loop_.forget(fd);
+  if (error == 0) return finish(protocol::ProbeResult::Reached, {});
+  loop_.unwatch(fd);
   auto node = attempts_.extract(fd);
   failed(node.mapped().target, error);
-  if (attempts_.empty() && !starting_) round_over();
+  if (attempts_.empty() && !starting_) round_ended();
 }
 
 void Prober::failed(const core::Target& target, int error) {
   last_failure_ = target.text() + ": " + std::strerror(error);
   if (error == ECONNREFUSED) refused_ = true;
-  if (!is_hopeless(error)) hopeless_ = false;
+  if (!is_no_route(error)) no_route_ = false;
 }
 
-void Prober::round_over() {
-  loop_.cancel(late_);
-  if (probe_.targets.empty()) return conclude(protocol::ProbeResult::Unreachable, "no target");
+void Prober::round_ended() {
+  loop_.cancel(round_timer_);
+  if (probe_.targets.empty()) return finish(protocol::ProbeResult::Unreachable, "no target");
   // Waiting cannot create a route; everything else may still come up.
-  if (hopeless_) return conclude(protocol::ProbeResult::Unreachable, last_failure_);
-  if (Loop::Clock::now() + delay_ >= deadline_) return;  // expire() has the last word
-  retry_ = loop_.after(delay_, [this] { round(); });
-  delay_ = std::min(delay_ * 2, kSlowestRetry);
+  if (no_route_) return finish(protocol::ProbeResult::Unreachable, last_failure_);
+  if (Loop::Clock::now() + retry_delay_ >= deadline_)
+    return;  // deadline_passed() has the last word
+  retry_timer_ = loop_.after(retry_delay_, [this] { round(); });
+  retry_delay_ = std::min(retry_delay_ * 2, kSlowestRetry);
 }
 
-void Prober::expire() {
+void Prober::deadline_passed() {
   if (finished_) return;
-  if (refused_) return conclude(protocol::ProbeResult::Refused, last_failure_);
+  if (refused_) return finish(protocol::ProbeResult::Refused, last_failure_);
   const auto silent =
       attempts_.empty() ? std::string() : attempts_.begin()->second.target.text() + ": no answer";
-  conclude(protocol::ProbeResult::Unreachable, silent.empty() ? last_failure_ : silent);
+  finish(protocol::ProbeResult::Unreachable, silent.empty() ? last_failure_ : silent);
 }
 
-void Prober::conclude(protocol::ProbeResult result, std::string detail) {
+void Prober::finish(protocol::ProbeResult result, std::string detail) {
   finished_ = true;
   outcome_.result = result;
   outcome_.detail = std::move(detail);
   drop_attempts();
-  loop_.cancel(retry_);
-  loop_.cancel(late_);
-  loop_.cancel(expiry_);
+  loop_.cancel(retry_timer_);
+  loop_.cancel(round_timer_);
+  loop_.cancel(deadline_timer_);
   // The owner may destroy us in `done`.
   if (!starting_) loop_.after({}, done_);
 }
 
 void Prober::drop_attempts() {
-  for (const auto& [fd, attempt] : attempts_) loop_.forget(fd);
+  for (const auto& [fd, attempt] : attempts_) loop_.unwatch(fd);
   attempts_.clear();
 }
 
-Probing::Probing(Loop& loop, const std::vector<core::Probe>& probes, milliseconds timeout,
-                 const std::function<void()>& finished) {
+ProbeSet::ProbeSet(Loop& loop, const std::vector<core::Probe>& probes, milliseconds timeout,
+                   const std::function<void()>& finished) {
   for (const auto& probe : probes) {
     auto& prober = probers_.emplace_back(loop, probe, timeout, finished);
     prober.start();
   }
 }
 
-bool Probing::is_finished() const {
+bool ProbeSet::is_finished() const {
   return std::all_of(probers_.begin(), probers_.end(),
                      [](const auto& prober) { return prober.is_finished(); });
 }
 
-std::vector<protocol::ProbeOutcome> Probing::outcomes() const {
+std::vector<protocol::ProbeOutcome> ProbeSet::outcomes() const {
   std::vector<protocol::ProbeOutcome> out;
   for (const auto& prober : probers_) out.push_back(prober.outcome());
   return out;

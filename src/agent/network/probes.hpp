@@ -39,10 +39,10 @@ class Prober {
   void connect(const core::Target& target);
   void completed(int fd);
   void failed(const core::Target& target, int error);
-  void round_over();
-  void round_late();
-  void expire();
-  void conclude(protocol::ProbeResult result, std::string detail);
+  void round_ended();
+  void round_timed_out();
+  void deadline_passed();
+  void finish(protocol::ProbeResult result, std::string detail);
   void drop_attempts();
 
   Loop& loop_;
@@ -50,13 +50,13 @@ class Prober {
   Done done_;
   Loop::Clock::time_point deadline_;
   std::map<int, Attempt> attempts_;
-  Loop::TimerId retry_ = 0;
-  Loop::TimerId late_ = 0;
-  std::chrono::milliseconds patience_;  ///< with one round
-  Loop::TimerId expiry_ = 0;
-  std::chrono::milliseconds delay_;
+  Loop::TimerId retry_timer_ = 0;
+  Loop::TimerId round_timer_ = 0;
+  std::chrono::milliseconds round_timeout_;  ///< with one round
+  Loop::TimerId deadline_timer_ = 0;
+  std::chrono::milliseconds retry_delay_;
   bool starting_ = false;  ///< within round(): its end is judged once, by round() itself
-  bool hopeless_ = true;   ///< every failure of this round was "no route"
+  bool no_route_ = true;   ///< every failure of this round was "no route"
   bool refused_ = false;
   bool finished_ = false;
   std::string last_failure_;
@@ -64,10 +64,10 @@ class Prober {
 };
 
 /// All probes of one Apply.
-class Probing {
+class ProbeSet {
  public:
-  Probing(Loop& loop, const std::vector<core::Probe>& probes, std::chrono::milliseconds timeout,
-          const std::function<void()>& finished);
+  ProbeSet(Loop& loop, const std::vector<core::Probe>& probes, std::chrono::milliseconds timeout,
+           const std::function<void()>& finished);
 
   bool is_finished() const;
   std::vector<protocol::ProbeOutcome> outcomes() const;

@@ -36,7 +36,7 @@ struct FakeEnvoy {
     REQUIRE(::listen(listener.get(), 8) == 0);
     loop.watch(listener.get(), POLLIN, [this](short) {
       ++connections;
-      if (connection) loop.forget(connection.get());
+      if (connection) loop.unwatch(connection.get());
       connection.reset(::accept(listener.get(), nullptr, nullptr));
       loop.watch(connection.get(), POLLIN, [this](short) { serve(); });
     });
@@ -45,11 +45,11 @@ struct FakeEnvoy {
   void serve() {
     std::array<char, 4096> buffer{};
     const auto size = ::recv(connection.get(), buffer.data(), buffer.size(), 0);
-    if (size <= 0) return loop.forget(connection.get());
+    if (size <= 0) return loop.unwatch(connection.get());
     requests.emplace_back(buffer.data(), static_cast<std::size_t>(size));
     ::send(connection.get(), script.data(), script.size(), MSG_NOSIGNAL);
     if (script.empty()) {
-      loop.forget(connection.get());
+      loop.unwatch(connection.get());
       connection.reset();
     }
   }

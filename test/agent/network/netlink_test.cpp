@@ -34,7 +34,7 @@ std::string reported(std::string message, std::uint16_t type) {
   return message;
 }
 
-std::string verdict_message(int error) {
+std::string ack_message(int error) {
   nlmsghdr head{};
   head.nlmsg_type = NLMSG_ERROR;
   head.nlmsg_len = sizeof(head) + sizeof(nlmsgerr);
@@ -133,22 +133,22 @@ TEST_CASE("a neighbour is present when it answered") {
 }
 
 TEST_CASE("the kernel's verdict") {
-  CHECK(netlink::parse_verdict(verdict_message(0)) == 0);
-  CHECK(netlink::parse_verdict(verdict_message(EEXIST)) == EEXIST);
-  CHECK_FALSE(netlink::parse_verdict("").has_value());
-  CHECK_FALSE(netlink::parse_verdict(netlink::add_address(1, cidr("10.0.0.1/8"))).has_value());
+  CHECK(netlink::parse_ack(ack_message(0)) == 0);
+  CHECK(netlink::parse_ack(ack_message(EEXIST)) == EEXIST);
+  CHECK_FALSE(netlink::parse_ack("").has_value());
+  CHECK_FALSE(netlink::parse_ack(netlink::add_address(1, cidr("10.0.0.1/8"))).has_value());
 }
 
 TEST_CASE("answers cut anywhere are read up to there") {
   const auto whole = netlink::add_address(1, cidr("10.0.0.1/8")) +
                      reported(netlink::set_link_address(3, "abcdef"), RTM_NEWLINK) +
-                     neighbour_message("fc00::9", NUD_STALE, true) + verdict_message(EPERM);
+                     neighbour_message("fc00::9", NUD_STALE, true) + ack_message(EPERM);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto part = std::string(whole, 0, size);  // exact size: a sanitizer sees every overrun
     CHECK(netlink::parse_addresses(part).size() <= 1);
     CHECK(netlink::parse_links(part).size() <= 1);
     CHECK(netlink::parse_neighbours(part).size() <= 1);
-    CHECK_FALSE(netlink::parse_verdict(part).value_or(0) > EPERM);
+    CHECK_FALSE(netlink::parse_ack(part).value_or(0) > EPERM);
   }
 }
 

@@ -38,7 +38,7 @@ struct Port {
 std::vector<protocol::ProbeOutcome> outcomes_of(const std::vector<core::Probe>& probes,
                                                 milliseconds timeout) {
   Loop loop;
-  Probing probing(loop, probes, timeout, [] {});
+  ProbeSet probing(loop, probes, timeout, [] {});
   CHECK(run_until(loop, [&] { return probing.is_finished(); }));
   return probing.outcomes();
 }
@@ -65,7 +65,7 @@ TEST_CASE("a port that opens meanwhile is reached") {
   Loop loop;
   Port late;
   int told = 0;
-  Probing probing(loop, {{"p", {late.target()}}}, std::chrono::seconds(5), [&] { ++told; });
+  ProbeSet probing(loop, {{"p", {late.target()}}}, std::chrono::seconds(5), [&] { ++told; });
   loop.after(milliseconds(60), [&] { late.listen(); });
   CHECK(run_until(loop, [&] { return told > 0; }));
   CHECK(probing.outcomes()[0].result == ProbeResult::Reached);
@@ -84,7 +84,7 @@ TEST_CASE("giving up leaves nothing on the loop") {
   Loop loop;
   const Port closed;
   int told = 0;
-  std::optional<Probing> probing;
+  std::optional<ProbeSet> probing;
   probing.emplace(loop, std::vector<core::Probe>{{"p", {closed.target()}}}, milliseconds(10),
                   [&] { ++told; });
   probing.reset();

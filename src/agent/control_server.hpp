@@ -18,7 +18,7 @@ namespace kindlb::agent {
 
 using ClientId = std::uint64_t;
 
-class Control {
+class ControlServer {
  public:
   struct Events {
     std::function<void(ClientId)> connected;
@@ -27,10 +27,10 @@ class Control {
     std::function<void(ClientId)> overflowed;
   };
 
-  Control(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
-  ~Control();
-  Control(const Control&) = delete;
-  Control& operator=(const Control&) = delete;
+  ControlServer(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
+  ~ControlServer();
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
 
   /// Listens at the path, for root only; a left-over socket there is replaced.
   core::Result<void> listen(const std::string& path);
@@ -59,9 +59,5 @@ class Control {
   std::map<ClientId, Client> clients_;
   ClientId last_client_ = 0;
 };
-
-/// `kindlb-agent connect`: bridges standard input and output to the agent's socket until the agent
-/// closes it; the end of standard input is passed on. Returns the exit code.
-int bridge(const std::string& path);
 
 }  // namespace kindlb::agent

@@ -1,4 +1,4 @@
-#include "control.hpp"
+#include "control_server.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -23,12 +23,12 @@ core::Error failure(const std::string& operation) {
 
 }  // namespace
 
-Control::~Control() {
-  for (const auto& [id, client] : clients_) loop_.forget(client.socket.get());
-  if (listener_) loop_.forget(listener_.get());
+ControlServer::~ControlServer() {
+  for (const auto& [id, client] : clients_) loop_.unwatch(client.socket.get());
+  if (listener_) loop_.unwatch(listener_.get());
 }
 
-core::Result<void> Control::listen(const std::string& path) {
+core::Result<void> ControlServer::listen(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path))
@@ -45,7 +45,7 @@ core::Result<void> Control::listen(const std::string& path) {
   return {};
 }
 
-void Control::accept() {
+void ControlServer::accept() {
   base::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket || clients_.size() >= kMaxClients) return;
   const auto id = ++last_client_;
@@ -55,19 +55,19 @@ void Control::accept() {
   events_.connected(id);
 }
 
-void Control::watch(ClientId id, Client& client) {
+void ControlServer::watch(ClientId id, Client& client) {
   const auto events = static_cast<short>(client.unsent.empty() ? POLLIN : POLLIN | POLLOUT);
   loop_.watch(client.socket.get(), events, [this, id](short revents) { ready(id, revents); });
 }
 
-void Control::ready(ClientId id, short revents) {
+void ControlServer::ready(ClientId id, short revents) {
   auto found = clients_.find(id);
   if (found != clients_.end() && (revents & POLLOUT) != 0) flush(id, found->second);
   found = clients_.find(id);
   if (found != clients_.end() && (revents & ~POLLOUT) != 0) receive(id, found->second);
 }
 
-void Control::receive(ClientId id, Client& client) {
+void ControlServer::receive(ClientId id, Client& client) {
   std::vector<char> buffer(65536);
   const auto size = ::recv(client.socket.get(), buffer.data(), buffer.size(), 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -85,20 +85,20 @@ void Control::receive(ClientId id, Client& client) {
   events_.overflowed(id);
 }
 
-void Control::send(ClientId id, const protocol::Message& message) {
+void ControlServer::send(ClientId id, const protocol::Message& message) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
   found->second.unsent += protocol::encode(message);
   flush(id, found->second);
 }
 
-void Control::send_to_all(const protocol::Message& message) {
+void ControlServer::send_to_all(const protocol::Message& message) {
   std::vector<ClientId> ids;
   for (const auto& [id, client] : clients_) ids.push_back(id);
   for (const auto id : ids) send(id, message);
 }
 
-void Control::flush(ClientId id, Client& client) {
+void ControlServer::flush(ClientId id, Client& client) {
   const auto sent =
       ::send(client.socket.get(), client.unsent.data(), client.unsent.size(), MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) return drop(id);
@@ -109,10 +109,10 @@ void Control::flush(ClientId id, Client& client) {
   watch(id, client);
 }
 
-void Control::drop(ClientId id) {
+void ControlServer::drop(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  loop_.forget(found->second.socket.get());
+  loop_.unwatch(found->second.socket.get());
   clients_.erase(found);
 }
 

@@ -1,4 +1,6 @@
-#include "control.hpp"
+#include "relay.hpp"
+
+#include "kindlb/base/fd.hpp"
 #include "log.hpp"
 
 #include <poll.h>
@@ -25,7 +27,7 @@ base::Fd connect_to(const std::string& path) {
 }
 
 /// The container may have started this very moment: the agent gets a second to listen.
-base::Fd connect_patiently(const std::string& path) {
+base::Fd connect_with_retries(const std::string& path) {
   base::Fd socket = connect_to(path);
   for (int tries = 0; !socket && tries < 100; ++tries) {
     ::poll(nullptr, 0, 10);
@@ -51,8 +53,8 @@ bool copy(int from, int to, std::vector<char>& buffer) {
 
 }  // namespace
 
-int bridge(const std::string& path) {
-  const base::Fd agent = connect_patiently(path);
+int relay_stdio(const std::string& path) {
+  const base::Fd agent = connect_with_retries(path);
   if (!agent) {
     log("cannot reach the agent at " + path + ": " + std::strerror(errno));
     return 1;

@@ -1,4 +1,4 @@
-#include "control.hpp"
+#include "control_server.hpp"
 
 #include "agent/wire_support.hpp"
 
@@ -26,18 +26,19 @@ struct Server {
   std::vector<ClientId> clients;
   std::vector<std::string> lines;
   int overflows = 0;
-  Control control{loop,
-                  {.connected =
-                       [this](ClientId id) {
-                         clients.push_back(id);
-                         control.send(id, protocol::Bye{.reason = "hello"});
-                       },
-                   .line = [this](ClientId, std::string_view line) { lines.emplace_back(line); },
-                   .overflowed =
-                       [this](ClientId id) {
-                         ++overflows;
-                         control.send(id, protocol::Rejected{.text = "too long"});
-                       }}};
+  ControlServer control{
+      loop,
+      {.connected =
+           [this](ClientId id) {
+             clients.push_back(id);
+             control.send(id, protocol::Bye{.reason = "hello"});
+           },
+       .line = [this](ClientId, std::string_view line) { lines.emplace_back(line); },
+       .overflowed =
+           [this](ClientId id) {
+             ++overflows;
+             control.send(id, protocol::Rejected{.text = "too long"});
+           }}};
 
   Server() {
     REQUIRE(::mkdtemp(directory.data()) != nullptr);

@@ -133,15 +133,15 @@ std::vector<Neighbour> parse_neighbours(std::string_view answer) {
       });
 }
 
-std::optional<int> parse_verdict(std::string_view answer) {
-  std::optional<int> verdict;
+std::optional<int> parse_ack(std::string_view answer) {
+  std::optional<int> ack;
   each_message(answer, [&](const nlmsghdr& head, std::string_view payload) {
-    if (head.nlmsg_type == NLMSG_DONE) verdict = 0;
+    if (head.nlmsg_type == NLMSG_DONE) ack = 0;
     if (head.nlmsg_type != NLMSG_ERROR) return;
     const auto error = take<int>(payload);
-    verdict = error ? -*error : EPROTO;
+    ack = error ? -*error : EPROTO;
   });
-  return verdict;
+  return ack;
 }
 
 }  // namespace kindlb::agent::netlink
