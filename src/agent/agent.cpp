@@ -23,7 +23,7 @@ Agent::Agent(Loop& loop, Network network, AgentOptions options)
                   {.started = [this] { envoy_started(); },
                    .exited = [this](const std::string& how) { envoy_exited(how); }}),
       control_(loop_,
-               {.connected = [this](ClientId client) { greet(client); },
+               {.connected = [this](ClientId client) { send_hello(client); },
                 .line = [this](ClientId client, std::string_view line) { receive(client, line); },
                 .overflowed =
                     [this](ClientId client) {
@@ -45,32 +45,33 @@ void Agent::load_units() {
   std::vector<std::string> problems;
   for (auto& unit : store_.load(problems)) {
     const auto name = unit.unit;
-    held_[name] = {.unit = turned_over(std::move(unit))};
+    units_[name] = {.unit = swap_listener_variants(std::move(unit))};
   }
   for (const auto& problem : problems) log(problem + "; skipped");
-  unchecked_ = held_.size();
-  if (held_.empty()) return begin_serving();
+  unchecked_units_ = units_.size();
+  if (units_.empty()) return start_envoy();
   std::vector<std::pair<std::string, std::vector<core::Cidr>>> wanted;
-  for (const auto& [name, held] : held_) wanted.emplace_back(name, held.unit.addresses);
+  for (const auto& [name, committed] : units_) wanted.emplace_back(name, committed.unit.addresses);
   for (const auto& [name, addresses] : wanted)
-    checks_.check(addresses,
-                  [this, name = name](const std::string& problem) { unit_checked(name, problem); });
+    checks_.check(addresses, [this, name = name](const std::string& problem) {
+      stored_unit_checked(name, problem);
+    });
 }
 
-void Agent::unit_checked(const std::string& unit, const std::string& problem) {
-  const auto found = held_.find(unit);
-  if (found != held_.end() && !problem.empty()) {
-    found->second.withheld = true;
+void Agent::stored_unit_checked(const std::string& unit, const std::string& problem) {
+  const auto found = units_.find(unit);
+  if (found != units_.end() && !problem.empty()) {
+    found->second.suspended = true;
     log("not serving " + found->second.unit.owner + ": " + problem);
   }
-  if (--unchecked_ == 0) begin_serving();
+  if (--unchecked_units_ == 0) start_envoy();
 }
 
-void Agent::begin_serving() {
-  guard_stored();
+void Agent::start_envoy() {
+  install_stored_rules();
   sync_network();
   history_ = {};
-  history_.record(held_snapshot({}), 1);
+  history_.record(committed_snapshot({}), 1);
   auto written = files_.reset();
   if (written) written = files_.write(changed_files(history_));
   if (!written) log(written.error().text());
@@ -90,46 +91,46 @@ void Agent::stop(const std::string& reason) {
 void Agent::envoy_started() {
   envoy_ = EnvoyState::Starting;
   write_state();
-  tell_status("started");
-  transaction_ = Transaction{.jobs = {}, .is_start = true};
+  broadcast_status("started");
+  update_ = PendingUpdate{.requests = {}, .is_start = true};
   std::vector<protocol::Unit> units;
-  for (const auto& [name, held] : held_)
-    if (!held.withheld) units.push_back(held.unit);
+  for (const auto& [name, committed] : units_)
+    if (!committed.suspended) units.push_back(committed.unit);
   supervisor_.envoy_log().forget_rejections();
   ack_poller_.start(std::move(units), {},
-                    [this](const auto& statuses, bool final) { judged(statuses, final); });
-  transaction_->deadline = loop_.after(std::chrono::seconds(10), [this] { transaction_late(); });
+                    [this](const auto& statuses, bool final) { acks_changed(statuses, final); });
+  update_->deadline = loop_.after(std::chrono::seconds(10), [this] { update_timed_out(); });
 }
 
 void Agent::envoy_exited(const std::string& how) {
   ack_poller_.reset();
   envoy_ = EnvoyState::Down;
-  for (auto& [name, held] : held_) held.acknowledged = false;
+  for (auto& [name, committed] : units_) committed.acknowledged = false;
   write_state();
   if (stopping_) return loop_.stop();
-  tell_status(how);
-  if (transaction_) loop_.cancel(transaction_->deadline);
-  const auto interrupted = transaction_ ? transaction_->jobs : std::vector<std::uint64_t>();
-  transaction_.reset();
+  broadcast_status(how);
+  if (update_) loop_.cancel(update_->deadline);
+  const auto interrupted = update_ ? update_->requests : std::vector<std::uint64_t>();
+  update_.reset();
   for (const auto key : interrupted) {
-    auto& job = jobs_.at(key);
-    if (++job.crashes >= 2)
-      reject(job, RejectStage::Down, "Envoy ended while applying this: " + how);
-    requeue_alone(job);
+    auto& request = requests_.at(key);
+    if (++request.crashes >= 2)
+      reject(request, RejectStage::Down, "Envoy ended while applying this: " + how);
+    requeue_alone(request);
   }
-  forget_diverted();
+  forget_udp_state();
   sync_network();
-  write_snapshot(held_snapshot({}));
-  pump();
+  write_snapshot(committed_snapshot({}));
+  start_next_update();
 }
 
 // Messages ---------------------------------------------------------------------------------------
 
 std::vector<protocol::UnitState> Agent::unit_states() const {
   std::vector<protocol::UnitState> out;
-  for (const auto& [name, held] : held_)
-    out.push_back({name, held.unit.owner, held.unit.revision, held.acknowledged,
-                   held.unit.addresses, held.unit.clusters.size()});
+  for (const auto& [name, committed] : units_)
+    out.push_back({name, committed.unit.owner, committed.unit.revision, committed.acknowledged,
+                   committed.unit.addresses, committed.unit.clusters.size()});
   return out;
 }
 
@@ -143,11 +144,11 @@ void Agent::write_state() {
   if (!linked) log(linked.error().text());
 }
 
-void Agent::tell_status(const std::string& text) {
+void Agent::broadcast_status(const std::string& text) {
   control_.send_to_all(protocol::Status{envoy_, supervisor_.restarts(), text, unit_states()});
 }
 
-void Agent::greet(ClientId client) {
+void Agent::send_hello(ClientId client) {
   control_.send(client, protocol::Hello{protocol::kProtocolVersion, base::version(), envoy_,
                                      unit_states(), options_.watch_limit});
 }
@@ -180,38 +181,40 @@ void Agent::receive(ClientId client, protocol::Apply apply) {
   const auto problem = invalid_reason(apply.unit);
   if (!problem.empty())
     return control_.send(client, protocol::Rejected{apply.id, apply.unit.unit, apply.unit.revision,
-                                                    RejectStage::Invalid, problem});
+                                                 RejectStage::Invalid, problem});
   supersede(apply.unit.unit);
-  auto& job = add_job(client, apply.id, turned_over(std::move(apply.unit)));
-  job.probes = std::move(apply.probes);
-  job.probe_timeout = apply.probe_timeout;
-  checks_.check(job.unit.addresses,
-                [this, key = job.key](const std::string& taken) { address_checked(key, taken); });
+  auto& request = add_request(client, apply.id, swap_listener_variants(std::move(apply.unit)));
+  request.probes = std::move(apply.probes);
+  request.probe_timeout = apply.probe_timeout;
+  checks_.check(request.unit.addresses, [this, key = request.key](const std::string& taken) {
+    address_checked(key, taken);
+  });
 }
 
 void Agent::receive(ClientId client, const protocol::Release& release) {
   supersede(release.unit);
-  auto& job = add_job(client, release.id, {.unit = release.unit});
-  job.is_release = true;
-  job.stage = Job::Stage::Queued;
-  pump();
+  auto& request = add_request(client, release.id, {.unit = release.unit});
+  request.is_release = true;
+  request.stage = Request::Stage::Queued;
+  start_next_update();
 }
 
-void Agent::reject(Job& job, RejectStage stage, const std::string& text) {
-  if (!job.answered)
-    control_.send(job.client,
-                  protocol::Rejected{job.id, job.unit.unit, job.unit.revision, stage, text});
-  if (!job.answered && stage != RejectStage::Superseded)
-    log("cannot serve " + job.unit.owner + ": " + text);
-  job.answered = true;
+void Agent::reject(Request& request, RejectStage stage, const std::string& text) {
+  if (!request.answered)
+    control_.send(request.client, protocol::Rejected{request.id, request.unit.unit,
+                                                  request.unit.revision, stage, text});
+  if (!request.answered && stage != RejectStage::Superseded)
+    log("cannot serve " + request.unit.owner + ": " + text);
+  request.answered = true;
 }
 
-void Agent::answer_applied(Job& job) {
-  if (job.answered) return;
-  job.answered = true;
-  auto outcomes = job.probing ? job.probing->outcomes() : std::vector<protocol::ProbeOutcome>();
-  control_.send(job.client,
-                protocol::Applied{job.id, job.unit.unit, job.unit.revision, std::move(outcomes)});
+void Agent::answer_applied(Request& request) {
+  if (request.answered) return;
+  request.answered = true;
+  auto outcomes =
+      request.probing ? request.probing->outcomes() : std::vector<protocol::ProbeOutcome>();
+  control_.send(request.client, protocol::Applied{request.id, request.unit.unit, request.unit.revision,
+                                               std::move(outcomes)});
 }
 
 }  // namespace kindlb::agent

@@ -45,13 +45,14 @@ class Agent {
   void child_exited(pid_t pid, int wait_status) { supervisor_.reaped(pid, wait_status); }
 
  private:
-  struct Held {
+  struct CommittedUnit {
     protocol::Unit unit;
     bool acknowledged = false;
-    bool withheld = false;    ///< its address was taken when we started
-    std::uint64_t since = 0;  ///< the job that brought it; the newest word about a route counts
+    bool suspended = false;  ///< its address was taken when we started
+    std::uint64_t committed_by =
+        0;  ///< the request that brought it; the newest word about a route counts
   };
-  struct Job {
+  struct Request {
     enum class Stage { Checking, Announcing, Queued, Applying, Probing };
     std::uint64_t key = 0;
     ClientId client = 0;
@@ -68,84 +69,84 @@ class Agent {
     Loop::TimerId deadline = 0;
   };
   /// A generation Envoy has not decided about yet.
-  struct Transaction {
-    std::vector<std::uint64_t> jobs;
+  struct PendingUpdate {
+    std::vector<std::uint64_t> requests;
     bool is_start = false;  ///< Envoy's, with everything there is
     Loop::TimerId deadline = 0;
   };
 
   /// A diversion that ends, and what is behind it: answers still come from there.
-  struct Leaving {
+  struct DrainingListener {
     core::UdpRule gate;
-    XdsSnapshot behind;
+    XdsSnapshot resources;
   };
 
   // Messages (agent.cpp)
-  void greet(ClientId client);
+  void send_hello(ClientId client);
   void receive(ClientId client, std::string_view line);
   void receive(ClientId client, const protocol::Prepare& prepare);
   void receive(ClientId client, protocol::Apply apply);
   void receive(ClientId client, const protocol::Release& release);
-  void reject(Job& job, protocol::RejectStage stage, const std::string& text);
-  void answer_applied(Job& job);
-  void tell_status(const std::string& text);
+  void reject(Request& request, protocol::RejectStage stage, const std::string& text);
+  void answer_applied(Request& request);
+  void broadcast_status(const std::string& text);
   std::vector<protocol::UnitState> unit_states() const;
   void write_state();
 
   // Starting and Envoy's life (agent.cpp)
   void load_units();
-  void unit_checked(const std::string& unit, const std::string& problem);
-  void begin_serving();
+  void stored_unit_checked(const std::string& unit, const std::string& problem);
+  void start_envoy();
   void envoy_started();
   void envoy_exited(const std::string& how);
 
-  // Jobs (agent_jobs.cpp)
-  Job& add_job(ClientId client, std::uint64_t id, protocol::Unit unit);
+  // Requests (agent_requests.cpp)
+  Request& add_request(ClientId client, std::uint64_t id, protocol::Unit unit);
   void supersede(const std::string& unit);
   void address_checked(std::uint64_t key, const std::string& problem);
   void network_ready();
-  void begin_probing(Job& job);
-  void requeue_alone(Job& job);
-  void out_of_time(std::uint64_t key);
+  void begin_probing(Request& request);
+  void requeue_alone(Request& request);
+  void request_timed_out(std::uint64_t key);
   void probes_changed(std::uint64_t key);
-  void end_job(std::uint64_t key);
+  void end_request(std::uint64_t key);
   DesiredNetwork desired_network() const;
   void sync_network();
 
-  // Generations (agent_generations.cpp)
-  void pump();
+  // Updates of Envoy (agent_updates.cpp)
+  void start_next_update();
   std::vector<std::uint64_t> next_batch();
-  std::string overload(const std::vector<std::uint64_t>& batch) const;
-  std::vector<std::uint64_t> admit(const std::vector<std::uint64_t>& batch);
-  void begin(const std::vector<std::uint64_t>& batch);
-  XdsSnapshot held_snapshot(const std::vector<std::uint64_t>& except) const;
+  std::string watch_limit_problem(const std::vector<std::uint64_t>& batch) const;
+  std::vector<std::uint64_t> reject_unacceptable(const std::vector<std::uint64_t>& batch);
+  void start_update(const std::vector<std::uint64_t>& batch);
+  XdsSnapshot committed_snapshot(const std::vector<std::uint64_t>& except) const;
   bool write_snapshot(const XdsSnapshot& snapshot);
-  void confirm(std::vector<std::uint64_t> jobs, bool changed);
-  void judged(const AckPoller::AckStatuses& statuses, bool final);
-  void confirmed(const AckPoller::AckStatuses& statuses);
-  void transaction_late();
-  void settle(Job& job, const AckPoller::AckStatuses& statuses);
-  void split(const std::vector<std::uint64_t>& jobs);
-  void commit(Job& job);
-  void commit_release(Job& job);
-  void restore();
+  void await_acks(std::vector<std::uint64_t> requests, bool changed);
+  void acks_changed(const AckPoller::AckStatuses& statuses, bool final);
+  void update_processed(const AckPoller::AckStatuses& statuses);
+  void update_timed_out();
+  void conclude(Request& request, const AckPoller::AckStatuses& statuses);
+  void retry_separately(const std::vector<std::uint64_t>& requests);
+  void commit(Request& request);
+  void commit_release(Request& request);
+  void apply_committed();
   void envoy_live(const AckPoller::AckStatuses& statuses);
 
-  // UDP behind gates (agent_gates.cpp)
-  protocol::Unit turned_over(protocol::Unit unit) const;
+  // UDP rules (agent_udp_rules.cpp)
+  protocol::Unit swap_listener_variants(protocol::Unit unit) const;
   nftables::Rules packet_rules() const;
-  void guard_stored();
-  bool is_leaving(const core::UdpRule& gate) const;
-  void keep_diverted(const Job& next);
-  void end_diversions(const protocol::Unit& former, const protocol::Unit& next);
-  void leave();
-  void close(core::UdpRule gate);
-  void close(const protocol::Unit& refused);
-  void make_way(const protocol::Unit& unit);
-  void forget_closed();
-  void forget_closed(const protocol::Unit& released);
-  void forget_diverted();
-  XdsSnapshot with_leaving(XdsSnapshot snapshot) const;
+  void install_stored_rules();
+  bool is_draining(const core::UdpRule& gate) const;
+  void start_draining(const Request& next);
+  void schedule_drain_end(const protocol::Unit& former, const protocol::Unit& next);
+  void remove_drained();
+  void quarantine(core::UdpRule gate);
+  void quarantine(const protocol::Unit& refused);
+  void free_ports_for(const protocol::Unit& unit);
+  void lift_quarantine();
+  void lift_quarantine(const protocol::Unit& released);
+  void forget_udp_state();
+  XdsSnapshot with_draining(XdsSnapshot snapshot) const;
 
   Loop& loop_;
   Network network_;
@@ -161,18 +162,18 @@ class Agent {
   ControlServer control_;
 
   protocol::EnvoyState envoy_ = protocol::EnvoyState::Starting;
-  std::map<std::string, Held> held_;
-  std::map<std::uint64_t, Job> jobs_;  ///< in order of arrival
-  std::optional<Transaction> transaction_;
-  std::vector<Leaving> leaving_;
+  std::map<std::string, CommittedUnit> units_;
+  std::map<std::uint64_t, Request> requests_;  ///< in order of arrival
+  std::optional<PendingUpdate> update_;
+  std::vector<DrainingListener> draining_;
   /// Refused or taken away, but Envoy may still have listeners there: guarded until it says. What
   /// was behind diversions stays shut: Envoy keeps a closed socket for the next listener at that
   /// port, with all that has come in.
-  std::vector<core::UdpRule> closing_;
-  Loop::TimerId leave_ = 0;
-  std::uint64_t last_job_ = 0;
-  std::size_t unchecked_ = 0;  ///< stored units whose addresses are still being looked for
-  Loop::TimerId linger_ = 0;   ///< looks again at routes that outlive their wish
+  std::vector<core::UdpRule> quarantined_;
+  Loop::TimerId drain_timer_ = 0;
+  std::uint64_t last_request_ = 0;
+  std::size_t unchecked_units_ = 0;  ///< stored units whose addresses are still being looked for
+  Loop::TimerId route_recheck_ = 0;  ///< looks again at routes that outlive their wish
   bool stopping_ = false;
 };
 

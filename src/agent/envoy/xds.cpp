@@ -123,19 +123,19 @@ std::optional<core::Target> udp_socket_of(const std::string& listener_body) {
   return core::Target{*address, port->get<std::uint16_t>()};
 }
 
-bool add_unit(XdsSnapshot& snapshot, const protocol::Unit& unit, std::string& clash) {
+bool add_unit(XdsSnapshot& snapshot, const protocol::Unit& unit, std::string& conflict) {
   for (const auto& listener : unit.listeners)
     if (!snapshot.listeners.emplace(listener.name, listener.body).second)
-      clash = "listener " + listener.name;
+      conflict = "listener " + listener.name;
   for (const auto& cluster : unit.clusters)
     if (!snapshot.clusters.emplace(cluster.name, cluster.body).second)
-      clash = "cluster " + cluster.name;
+      conflict = "cluster " + cluster.name;
   for (const auto& assignment : unit.assignments)
     if (!snapshot.endpoints
              .emplace(assignment.file, XdsSnapshot::Endpoints{assignment.cluster, assignment.body})
              .second)
-      clash = "file " + assignment.file;
-  return clash.empty();
+      conflict = "file " + assignment.file;
+  return conflict.empty();
 }
 
 void XdsHistory::record(const XdsSnapshot& snapshot, XdsVersion now) {

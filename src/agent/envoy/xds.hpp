@@ -28,8 +28,9 @@ struct XdsSnapshot {
   bool operator==(const XdsSnapshot&) const = default;
 };
 
-/// Adds the unit's resources. False if one of the names belongs to another unit; `clash` names it.
-bool add_unit(XdsSnapshot& snapshot, const protocol::Unit& unit, std::string& clash);
+/// Adds the unit's resources. False if one of the names belongs to another unit; `conflict` names
+/// it.
+bool add_unit(XdsSnapshot& snapshot, const protocol::Unit& unit, std::string& conflict);
 
 /// Where a listener for UDP binds: Envoy refuses one whose place another has. None: not for UDP.
 std::optional<core::Target> udp_socket_of(const std::string& listener_body);

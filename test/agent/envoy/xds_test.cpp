@@ -22,8 +22,8 @@ protocol::Unit a_unit(const std::string& name) {
 
 XdsSnapshot content_of(const std::vector<protocol::Unit>& units) {
   XdsSnapshot out;
-  std::string clash;
-  for (const auto& unit : units) REQUIRE(add_unit(out, unit, clash));
+  std::string conflict;
+  for (const auto& unit : units) REQUIRE(add_unit(out, unit, conflict));
   return out;
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("names of different units must differ") {
   struct Case {
     const char* name;
     protocol::Unit unit;
-    const char* clash;
+    const char* conflict;
   };
   auto same_listener = a_unit("u2");
   same_listener.listeners[0].name = "u1/l";
@@ -191,9 +191,9 @@ TEST_CASE("names of different units must differ") {
        {Case{"listener", same_listener, "listener u1/l"},
         Case{"cluster", same_cluster, "cluster u1/c"}, Case{"file", same_file, "file u1.json"}}) {
     SUBCASE(c.name) {
-      std::string clash;
-      CHECK_FALSE(add_unit(snapshot, c.unit, clash));
-      CHECK(clash == c.clash);
+      std::string conflict;
+      CHECK_FALSE(add_unit(snapshot, c.unit, conflict));
+      CHECK(conflict == c.conflict);
     }
   }
 }

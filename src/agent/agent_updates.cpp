@@ -1,0 +1,325 @@
+// The agent's generations: what Envoy is told, and what comes of it.
+#include "agent.hpp"
+#include "log.hpp"
+
+#include <algorithm>
+
+namespace kindlb::agent {
+
+using protocol::EnvoyState;
+using protocol::RejectStage;
+
+namespace {
+
+constexpr std::chrono::seconds kAckTimeout{10};
+/// Withdrawing must not hold up others for long.
+constexpr std::chrono::seconds kRollbackTimeout{2};
+
+std::string serving_line(const protocol::Unit& unit) {
+  std::string addresses;
+  for (const auto& address : unit.addresses)
+    addresses += (addresses.empty() ? "" : ", ") + address.address.text();
+  const auto ports = unit.listeners.size();
+  return "serving " + unit.owner + " at " + addresses + " (" + std::to_string(ports) +
+         (ports == 1 ? " listener)" : " listeners)");
+}
+
+bool any_not_acked(const AckPoller::AckStatuses& statuses) {
+  return std::any_of(statuses.begin(), statuses.end(),
+                     [](const auto& entry) { return entry.second.kind != AckStatus::Kind::Acked; });
+}
+
+}  // namespace
+
+/// Gives Envoy the next generation if it is free and there is something to tell.
+void Agent::start_next_update() {
+  if (update_ || stopping_) return;
+  if (envoy_ != EnvoyState::Live) {
+    // Nobody to ask: taking away needs no consent. What is to be served waits for Envoy.
+    std::vector<std::uint64_t> releases;
+    for (const auto& [key, request] : requests_)
+      if (request.is_release) releases.push_back(key);
+    for (const auto key : releases) commit_release(requests_.at(key));
+    if (!releases.empty() && unchecked_units_ == 0) write_snapshot(committed_snapshot({}));
+    return;
+  }
+  // Until Envoy has something to decide about: what is refused beforehand is no reason to wait.
+  while (!update_) {
+    const auto batch = next_batch();
+    if (batch.empty()) return;
+    start_update(batch);
+  }
+}
+
+/// As many as may go together. One that does not even fit by itself is given alone: it is refused.
+std::vector<std::uint64_t> Agent::next_batch() {
+  std::vector<std::uint64_t> batch;
+  for (const auto& [key, request] : requests_) {
+    if (request.stage != Request::Stage::Queued) continue;
+    if (request.alone && !batch.empty()) continue;
+    batch.push_back(key);
+    if (batch.size() > 1 && !watch_limit_problem(batch).empty()) {
+      batch.pop_back();
+      break;
+    }
+    if (request.alone) break;
+  }
+  return batch;
+}
+
+/// What Envoy would say if it did not abort. While clusters are exchanged it watches the files of
+/// the old and of the new ones.
+std::string Agent::watch_limit_problem(const std::vector<std::uint64_t>& batch) const {
+  const auto& clusters = history_.snapshot().clusters;
+  std::size_t more = 0;
+  for (const auto key : batch)
+    for (const auto& cluster : requests_.at(key).unit.clusters) {
+      const auto former = clusters.find(cluster.name);
+      if (former == clusters.end() || former->second != cluster.body) ++more;
+    }
+  const auto watched = clusters.size() + more;
+  if (more == 0 || watched <= options_.watch_limit) return {};
+  return "Envoy would have to watch " + std::to_string(watched) + " endpoint files and can watch " +
+         std::to_string(options_.watch_limit) + " (fs.inotify.max_user_instances)";
+}
+
+/// What the committed units want, without those the requests replace.
+XdsSnapshot Agent::committed_snapshot(const std::vector<std::uint64_t>& except) const {
+  XdsSnapshot snapshot;
+  for (const auto& [name, committed] : units_) {
+    const auto is_it = [&, &unit = name](std::uint64_t key) {
+      return requests_.at(key).unit.unit == unit;
+    };
+    const bool replaced = std::any_of(except.begin(), except.end(), is_it);
+    std::string conflict;
+    if (!replaced && !committed.suspended && !add_unit(snapshot, committed.unit, conflict))
+      log(committed.unit.owner + ": " + conflict + " belongs to another unit");
+  }
+  return snapshot;
+}
+
+/// Those of a batch that Envoy can be asked for. The others are refused.
+std::vector<std::uint64_t> Agent::reject_unacceptable(const std::vector<std::uint64_t>& batch) {
+  auto snapshot = committed_snapshot(batch);
+  std::vector<std::uint64_t> requests;
+  for (const auto key : batch) {
+    auto& request = requests_.at(key);
+    auto problem = batch.size() == 1 ? watch_limit_problem(batch) : std::string();
+    std::string conflict;
+    auto with_request = snapshot;
+    if (!add_unit(with_request, request.unit, conflict))
+      problem = conflict + " belongs to another unit";
+    if (problem.empty()) {
+      snapshot = std::move(with_request);
+      requests.push_back(key);
+      continue;
+    }
+    reject(request, RejectStage::Invalid, problem);
+    end_request(key);
+  }
+  if (requests.size() < batch.size()) sync_network();
+  return requests;
+}
+
+void Agent::start_update(const std::vector<std::uint64_t>& batch) {
+  auto requests = reject_unacceptable(batch);
+  if (requests.empty()) return;
+  // What a refused one was to replace is in there, too.
+  auto snapshot = committed_snapshot(requests);
+  for (const auto key : requests) {
+    auto& request = requests_.at(key);
+    std::string conflict;
+    if (!add_unit(snapshot, request.unit, conflict))
+      log(request.unit.owner + ": " + conflict + " is not free");
+    request.stage = Request::Stage::Applying;
+    loop_.cancel(request.deadline);
+    start_draining(request);
+    free_ports_for(request.unit);
+  }
+  snapshot = with_draining(std::move(snapshot));
+  const auto failed = [&](RejectStage stage, const std::string& why) {
+    for (const auto key : requests) {
+      auto& request = requests_.at(key);
+      reject(request, stage, why);
+      request.stage = Request::Stage::Queued;  // Envoy knows nothing of it
+      end_request(key);
+    }
+    sync_network();
+  };
+  if (const auto set = filter_.set(packet_rules()); !set)
+    return failed(RejectStage::Filter, set.error().text());
+  supervisor_.drain_log();
+  supervisor_.envoy_log().forget_rejections();
+  const bool changed = snapshot != history_.snapshot();
+  if (changed && !write_snapshot(snapshot))
+    return failed(RejectStage::Down, "cannot write Envoy's configuration");
+  await_acks(std::move(requests), changed);
+}
+
+bool Agent::write_snapshot(const XdsSnapshot& snapshot) {
+  if (snapshot == history_.snapshot()) return true;
+  const auto next = history_.version() + 1;
+  auto history = history_;
+  history.record(snapshot, next);
+  if (const auto written = files_.write(changed_files(history)); !written) {
+    log(written.error().text());
+    return false;
+  }
+  history_ = std::move(history);
+  return true;
+}
+
+void Agent::await_acks(std::vector<std::uint64_t> requests, bool changed) {
+  std::vector<protocol::Unit> units;
+  for (const auto key : requests)
+    if (!requests_.at(key).is_release) units.push_back(requests_.at(key).unit);
+  // Without a change nothing new will happen: any former decision counts.
+  const auto before = changed ? ack_poller_.latest() : AdminStats();
+  const auto limit = requests.empty() ? kRollbackTimeout : kAckTimeout;
+  update_ = PendingUpdate{.requests = std::move(requests)};
+  update_->deadline = loop_.after(limit, [this] { update_timed_out(); });
+  ack_poller_.start(std::move(units), before,
+                    [this](const auto& statuses, bool final) { acks_changed(statuses, final); });
+}
+
+/// What Envoy has taken is served at once, although others of the generation are still warming.
+void Agent::acks_changed(const AckPoller::AckStatuses& statuses, bool final) {
+  if (final) {
+    if (!any_not_acked(statuses)) lift_quarantine();
+    return update_processed(statuses);
+  }
+  if (update_->is_start) return;
+  const auto taken = std::erase_if(update_->requests, [&](std::uint64_t key) {
+    auto& request = requests_.at(key);
+    const auto found = statuses.find(request.unit.unit);
+    if (found == statuses.end() || found->second.kind != AckStatus::Kind::Acked) return false;
+    commit(request);
+    return true;
+  });
+  if (taken > 0) write_state();
+}
+
+void Agent::update_processed(const AckPoller::AckStatuses& statuses) {
+  const auto update = *update_;
+  update_.reset();
+  loop_.cancel(update.deadline);
+  supervisor_.drain_log();
+  files_.prune(history_.snapshot());
+  if (update.is_start) {
+    envoy_live(statuses);
+    return start_next_update();
+  }
+  const bool refused = any_not_acked(statuses);
+  if (refused && update.requests.size() > 1) {
+    retry_separately(update.requests);
+  } else {
+    for (const auto key : update.requests) conclude(requests_.at(key), statuses);
+    if (!update.requests.empty()) write_state();
+  }
+  if (refused) apply_committed();
+  start_next_update();
+}
+
+/// Envoy refused something of a shared generation: each is tried again by itself.
+void Agent::retry_separately(const std::vector<std::uint64_t>& requests) {
+  for (const auto key : requests) requeue_alone(requests_.at(key));
+}
+
+void Agent::conclude(Request& request, const AckPoller::AckStatuses& statuses) {
+  if (request.is_release) return commit_release(request);
+  const auto found = statuses.find(request.unit.unit);
+  const auto status = found == statuses.end() ? AckStatus() : found->second;
+  if (status.kind == AckStatus::Kind::Acked) return commit(request);
+  auto text = status.text;
+  if (text.empty()) text = supervisor_.envoy_log().reason_for(request.unit);
+  if (text.empty()) text = "Envoy refused the configuration without a reason";
+  reject(request, RejectStage::Envoy, text);
+  end_request(request.key);
+  sync_network();
+}
+
+void Agent::commit(Request& request) {
+  auto& committed = units_[request.unit.unit];
+  const bool same_resources = committed.unit.listeners == request.unit.listeners &&
+                              committed.unit.addresses == request.unit.addresses;
+  schedule_drain_end(committed.unit, request.unit);
+  committed = {.unit = request.unit, .acknowledged = true, .committed_by = request.key};
+  if (!same_resources) log(serving_line(request.unit));
+  if (const auto saved = store_.save(swap_listener_variants(request.unit)); !saved)
+    log(saved.error().text());
+  request.stage = Request::Stage::Probing;
+  const auto key = request.key;
+  sync_network();
+  if (request.answered) return end_request(key);
+  probes_changed(key);
+}
+
+void Agent::commit_release(Request& request) {
+  const auto found = units_.find(request.unit.unit);
+  if (found != units_.end()) {
+    log("released " + found->second.unit.owner);
+    lift_quarantine(found->second.unit);
+    units_.erase(found);
+  }
+  store_.remove(request.unit.unit);
+  answer_applied(request);
+  end_request(request.key);
+  sync_network();
+  write_state();
+}
+
+/// Puts back what the committed units want, as a generation of its own.
+void Agent::apply_committed() {
+  if (update_) return;
+  const auto snapshot = with_draining(committed_snapshot({}));
+  if (snapshot == history_.snapshot()) return lift_quarantine();
+  if (write_snapshot(snapshot)) await_acks({}, true);
+}
+
+void Agent::update_timed_out() {
+  if (!update_) return;
+  if (update_->is_start && !ack_poller_.latest().live) {
+    log("Envoy is not ready yet");
+    update_->deadline = loop_.after(kAckTimeout, [this] { update_timed_out(); });
+    return;
+  }
+  const auto statuses = ack_poller_.statuses();
+  ack_poller_.stop();
+  if (update_->is_start || update_->requests.empty()) return update_processed(statuses);
+  const auto update = *update_;
+  update_.reset();
+  loop_.cancel(update.deadline);
+  for (const auto key : update.requests) {
+    auto& request = requests_.at(key);
+    if (request.is_release) {
+      commit_release(request);
+      continue;
+    }
+    reject(request, RejectStage::Down, "Envoy did not decide in time");
+    end_request(key);
+  }
+  sync_network();
+  apply_committed();
+  start_next_update();
+}
+
+void Agent::envoy_live(const AckPoller::AckStatuses& statuses) {
+  envoy_ = EnvoyState::Live;
+  for (auto& [name, committed] : units_) {
+    const auto found = statuses.find(name);
+    committed.acknowledged =
+        found != statuses.end() && found->second.kind == AckStatus::Kind::Acked;
+    if (committed.acknowledged)
+      log(serving_line(committed.unit));
+    else if (!committed.suspended)
+      log("not serving " + committed.unit.owner + ": " +
+          (found != statuses.end() && !found->second.text.empty()
+               ? found->second.text
+               : supervisor_.envoy_log().reason_for(committed.unit)));
+  }
+  if (units_.empty()) log("Envoy is ready");
+  write_state();
+  broadcast_status("ready");
+}
+
+}  // namespace kindlb::agent
