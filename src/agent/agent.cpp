@@ -36,7 +36,8 @@ core::Result<void> Agent::start() {
   // Envoy's uid must be able to pass through on its way to its files.
   ::chmod(options_.state_directory.c_str(), 0755);
   if (auto listening = control_.listen(options_.control_socket); !listening) return listening;
-  if (!filter_.works()) log("the kernel cannot filter (nf_tables): Envoy does it for UDP, too");
+  if (!filter_.is_supported())
+    log("the kernel cannot filter (nf_tables): Envoy does it for UDP, too");
   load_units();
   return {};
 }

@@ -77,7 +77,7 @@ class Agent {
 
   /// A diversion that ends, and what is behind it: answers still come from there.
   struct DrainingListener {
-    core::UdpRule gate;
+    core::UdpRule rule;
     XdsSnapshot resources;
   };
 
@@ -136,11 +136,11 @@ class Agent {
   protocol::Unit swap_listener_variants(protocol::Unit unit) const;
   nftables::Rules packet_rules() const;
   void install_stored_rules();
-  bool is_draining(const core::UdpRule& gate) const;
+  bool is_draining(const core::UdpRule& rule) const;
   void start_draining(const Request& next);
   void schedule_drain_end(const protocol::Unit& former, const protocol::Unit& next);
   void remove_drained();
-  void quarantine(core::UdpRule gate);
+  void quarantine(core::UdpRule rule);
   void quarantine(const protocol::Unit& refused);
   void free_ports_for(const protocol::Unit& unit);
   void lift_quarantine();

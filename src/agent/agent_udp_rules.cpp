@@ -15,28 +15,28 @@ constexpr std::chrono::milliseconds kDrainRetry{100};
 
 std::vector<core::UdpRule> redirects_removed(const protocol::Unit& former, const protocol::Unit& next) {
   std::vector<core::UdpRule> out;
-  for (const auto& gate : former.udp_rules) {
+  for (const auto& rule : former.udp_rules) {
     const bool goes_on = std::ranges::any_of(next.udp_rules, [&](const core::UdpRule& other) {
-      return other.at == gate.at && other.divert == gate.divert;
+      return other.at == rule.at && other.divert == rule.divert;
     });
-    if (gate.divert != 0 && !goes_on) out.push_back(gate);
+    if (rule.divert != 0 && !goes_on) out.push_back(rule);
   }
   return out;
 }
 
-bool same_redirect(const core::UdpRule& gate, const core::UdpRule& other) {
-  return gate.at == other.at && gate.divert == other.divert;
+bool same_redirect(const core::UdpRule& rule, const core::UdpRule& other) {
+  return rule.at == other.at && rule.divert == other.divert;
 }
 
 /// The listener, its cluster and endpoints.
-XdsSnapshot resources_behind(const core::UdpRule& gate, const protocol::Unit& unit) {
+XdsSnapshot resources_behind(const core::UdpRule& rule, const protocol::Unit& unit) {
   XdsSnapshot out;
   for (const auto& listener : unit.listeners)
-    if (listener.name == gate.listener) out.listeners[listener.name] = listener.body;
+    if (listener.name == rule.listener) out.listeners[listener.name] = listener.body;
   for (const auto& cluster : unit.clusters)
-    if (cluster.name == gate.cluster) out.clusters[cluster.name] = cluster.body;
+    if (cluster.name == rule.cluster) out.clusters[cluster.name] = cluster.body;
   for (const auto& endpoints : unit.assignments)
-    if (endpoints.cluster == gate.cluster)
+    if (endpoints.cluster == rule.cluster)
       out.endpoints[endpoints.file] = {endpoints.cluster, endpoints.body};
   return out;
 }
@@ -44,39 +44,39 @@ XdsSnapshot resources_behind(const core::UdpRule& gate, const protocol::Unit& un
 /// Rules in the making.
 class RuleSetBuilder {
  public:
-  void install(const core::UdpRule& gate) { gates_[gate.at] = gate; }
+  void install(const core::UdpRule& rule) { active_[rule.at] = rule; }
   /// Who is admitted changes at once; where it goes does not.
-  void set_ranges(const core::UdpRule& gate) {
-    auto& rule = gates_[gate.at];
-    rule.at = gate.at;
-    rule.restricted = gate.restricted;
-    rule.allowed = gate.allowed;
+  void set_ranges(const core::UdpRule& rule) {
+    auto& active = active_[rule.at];
+    active.at = rule.at;
+    active.restricted = rule.restricted;
+    active.allowed = rule.allowed;
   }
-  void block(const core::UdpRule& gate) {
-    if (!gates_.contains(gate.at)) set_ranges(gate);
-    idle_.push_back(gate);
+  void block(const core::UdpRule& rule) {
+    if (!active_.contains(rule.at)) set_ranges(rule);
+    idle_.push_back(rule);
   }
-  void idle(const core::UdpRule& gate) { idle_.push_back(gate); }
-  void stop_redirecting(const core::UdpRule& gate) {
-    gates_[gate.at].divert = 0;
-    idle_.push_back(gate);
+  void idle(const core::UdpRule& rule) { idle_.push_back(rule); }
+  void stop_redirecting(const core::UdpRule& rule) {
+    active_[rule.at].divert = 0;
+    idle_.push_back(rule);
   }
 
   nftables::Rules rules() const {
     nftables::Rules out;
-    for (const auto& [at, gate] : gates_)
-      if (gate.restricted || gate.divert != 0) out.udp_rules.push_back(gate);
-    for (const auto& gate : idle_) {
-      const auto same = [&](const core::UdpRule& other) { return same_redirect(gate, other); };
-      if (gate.divert != 0 && std::ranges::none_of(out.udp_rules, same) &&
+    for (const auto& [at, rule] : active_)
+      if (rule.restricted || rule.divert != 0) out.active.push_back(rule);
+    for (const auto& rule : idle_) {
+      const auto same = [&](const core::UdpRule& other) { return same_redirect(rule, other); };
+      if (rule.divert != 0 && std::ranges::none_of(out.active, same) &&
           std::ranges::none_of(out.idle, same))
-        out.idle.push_back(gate);
+        out.idle.push_back(rule);
     }
     return out;
   }
 
  private:
-  std::map<core::Target, core::UdpRule> gates_;
+  std::map<core::Target, core::UdpRule> active_;
   std::vector<core::UdpRule> idle_;
 };
 
@@ -88,20 +88,20 @@ nftables::Rules Agent::packet_rules() const {
   RuleSetBuilder builder;
   for (const auto& [name, committed] : units_)
     if (!committed.suspended)
-      for (const auto& gate : committed.unit.udp_rules) builder.install(gate);
-  for (const auto& gate : quarantined_) builder.block(gate);
-  for (const auto& listener : draining_) builder.idle(listener.gate);
+      for (const auto& rule : committed.unit.udp_rules) builder.install(rule);
+  for (const auto& rule : quarantined_) builder.block(rule);
+  for (const auto& listener : draining_) builder.idle(listener.rule);
   for (const auto& [key, request] : requests_) {
     if (request.stage == Request::Stage::Checking || request.stage == Request::Stage::Probing)
       continue;
-    for (const auto& gate : request.unit.udp_rules) builder.set_ranges(gate);
+    for (const auto& rule : request.unit.udp_rules) builder.set_ranges(rule);
     if (request.stage != Request::Stage::Applying || request.is_release) continue;
-    for (const auto& gate : request.unit.udp_rules) builder.idle(gate);
+    for (const auto& rule : request.unit.udp_rules) builder.idle(rule);
     const auto committed = units_.find(request.unit.unit);
     if (committed == units_.end() || committed->second.suspended) continue;
     // Another listener takes the port.
-    for (const auto& gate : redirects_removed(committed->second.unit, request.unit))
-      if (!is_draining(gate)) builder.stop_redirecting(gate);
+    for (const auto& rule : redirects_removed(committed->second.unit, request.unit))
+      if (!is_draining(rule)) builder.stop_redirecting(rule);
   }
   return builder.rules();
 }
@@ -119,34 +119,34 @@ void Agent::install_stored_rules() {
 
 /// A unit as Envoy is to be told, from what kindlb said, and back.
 protocol::Unit Agent::swap_listener_variants(protocol::Unit unit) const {
-  if (filter_.works() && !unit.udp_rules.empty())
+  if (filter_.is_supported() && !unit.udp_rules.empty())
     std::swap(unit.listeners, unit.listeners_behind_rules);
   return unit;
 }
 
-bool Agent::is_draining(const core::UdpRule& gate) const {
+bool Agent::is_draining(const core::UdpRule& rule) const {
   return std::ranges::any_of(
-      draining_, [&](const DrainingListener& entry) { return same_redirect(entry.gate, gate); });
+      draining_, [&](const DrainingListener& entry) { return same_redirect(entry.rule, rule); });
 }
 
 /// Before Envoy is told to take them away.
 void Agent::start_draining(const Request& next) {
   const auto committed = units_.find(next.unit.unit);
-  if (next.is_release || !filter_.works() || committed == units_.end() ||
+  if (next.is_release || !filter_.is_supported() || committed == units_.end() ||
       committed->second.suspended)
     return;
   const auto& former = committed->second.unit;
-  for (const auto& gate : redirects_removed(former, next.unit)) {
+  for (const auto& rule : redirects_removed(former, next.unit)) {
     std::erase_if(draining_,
-                  [&](const DrainingListener& entry) { return same_redirect(entry.gate, gate); });
-    draining_.push_back({gate, resources_behind(gate, former)});
+                  [&](const DrainingListener& entry) { return same_redirect(entry.rule, rule); });
+    draining_.push_back({rule, resources_behind(rule, former)});
   }
   schedule_drain_end(former, next.unit);
 }
 
 /// They have their time from now on. Asked to begin with, too: it may all come to nothing.
 void Agent::schedule_drain_end(const protocol::Unit& former, const protocol::Unit& next) {
-  if (!filter_.works() || redirects_removed(former, next).empty()) return;
+  if (!filter_.is_supported() || redirects_removed(former, next).empty()) return;
   loop_.cancel(drain_timer_);
   drain_timer_ = loop_.after(kDrainTime, [this] { remove_drained(); });
 }
@@ -158,16 +158,16 @@ void Agent::remove_drained() {
     return;
   }
   for (auto& listener : std::exchange(draining_, {})) {
-    listener.gate.restricted = false;  // only what was behind it is closed
-    quarantine(std::move(listener.gate));
+    listener.rule.restricted = false;  // only what was behind it is closed
+    quarantine(std::move(listener.rule));
   }
   apply_committed();
 }
 
-void Agent::quarantine(core::UdpRule gate) {
+void Agent::quarantine(core::UdpRule rule) {
   std::erase_if(quarantined_,
-                [&](const core::UdpRule& other) { return same_redirect(gate, other); });
-  quarantined_.push_back(std::move(gate));
+                [&](const core::UdpRule& other) { return same_redirect(rule, other); });
+  quarantined_.push_back(std::move(rule));
 }
 
 /// Whoever is to be served goes before those who are to be gone: Envoy refuses a second listener
@@ -176,10 +176,10 @@ void Agent::free_ports_for(const protocol::Unit& unit) {
   if (draining_.empty() && quarantined_.empty()) return;
   for (const auto& listener : unit.listeners) {
     const auto place = udp_socket_of(listener.body);
-    const auto holds_port = [&](const core::UdpRule& gate) {
-      return place == core::Target{gate.at.address, gate.divert} && gate.listener != listener.name;
+    const auto holds_port = [&](const core::UdpRule& rule) {
+      return place == core::Target{rule.at.address, rule.divert} && rule.listener != listener.name;
     };
-    std::erase_if(draining_, [&](const DrainingListener& entry) { return holds_port(entry.gate); });
+    std::erase_if(draining_, [&](const DrainingListener& entry) { return holds_port(entry.rule); });
     std::erase_if(quarantined_, holds_port);
   }
 }
@@ -187,22 +187,22 @@ void Agent::free_ports_for(const protocol::Unit& unit) {
 /// Envoy has nothing but what it was told last.
 void Agent::lift_quarantine() {
   if (quarantined_.empty()) return;
-  std::erase_if(quarantined_, [](const core::UdpRule& gate) { return gate.divert == 0; });
-  for (auto& gate : quarantined_) gate.restricted = false;
+  std::erase_if(quarantined_, [](const core::UdpRule& rule) { return rule.divert == 0; });
+  for (auto& rule : quarantined_) rule.restricted = false;
   if (const auto set = filter_.set(packet_rules()); !set) log(set.error().text());
 }
 
 /// Its addresses go.
 void Agent::lift_quarantine(const protocol::Unit& released) {
   for (const auto& [address, length] : released.addresses) {
-    std::erase_if(quarantined_, [&](const auto& gate) { return gate.at.address == address; });
-    std::erase_if(draining_, [&](const auto& entry) { return entry.gate.at.address == address; });
+    std::erase_if(quarantined_, [&](const auto& rule) { return rule.at.address == address; });
+    std::erase_if(draining_, [&](const auto& entry) { return entry.rule.at.address == address; });
   }
 }
 
 /// What was refused. Its port may be another's who goes on.
 void Agent::quarantine(const protocol::Unit& refused) {
-  for (const auto& gate : refused.udp_rules) quarantine(gate);
+  for (const auto& rule : refused.udp_rules) quarantine(rule);
   const auto committed = units_.find(refused.unit);
   if (committed != units_.end()) free_ports_for(committed->second.unit);
 }
@@ -214,7 +214,7 @@ void Agent::forget_udp_state() {
 }
 
 XdsSnapshot Agent::with_draining(XdsSnapshot snapshot) const {
-  for (const auto& [gate, resources] : draining_) {
+  for (const auto& [rule, resources] : draining_) {
     snapshot.listeners.insert(resources.listeners.begin(), resources.listeners.end());
     snapshot.clusters.insert(resources.clusters.begin(), resources.clusters.end());
     snapshot.endpoints.insert(resources.endpoints.begin(), resources.endpoints.end());

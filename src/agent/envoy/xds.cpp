@@ -102,8 +102,8 @@ std::string invalid_reason(const protocol::Unit& unit) {
   for (const auto& route : unit.routes)
     if (route.to.address.family() != route.via.family())
       return "route " + route.to.text() + " via an address of another family";
-  for (const auto& gate : unit.udp_rules)
-    if (gate.at.port == 0) return "a gate without a port";
+  for (const auto& rule : unit.udp_rules)
+    if (rule.at.port == 0) return "a UDP rule without a port";
   auto problem = resources_problem("listener", unit.listeners);
   if (problem.empty()) problem = resources_problem("listener", unit.listeners_behind_rules);
   if (problem.empty()) problem = resources_problem("cluster", unit.clusters);

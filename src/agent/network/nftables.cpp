@@ -29,14 +29,14 @@ struct Field {
   std::uint32_t size;
 };
 constexpr Field kSourcePort{NFT_PAYLOAD_TRANSPORT_HEADER, 0, 2};
-constexpr Field kTargetPort{NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2};
+constexpr Field kDestinationPort{NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2};
 constexpr Field kChecksum{NFT_PAYLOAD_TRANSPORT_HEADER, 6, 2};
 
 Field source_address(IpFamily family) {
   if (family == IpFamily::V4) return {NFT_PAYLOAD_NETWORK_HEADER, 12, 4};
   return {NFT_PAYLOAD_NETWORK_HEADER, 8, 16};
 }
-Field target_address(IpFamily family) {
+Field destination_address(IpFamily family) {
   if (family == IpFamily::V4) return {NFT_PAYLOAD_NETWORK_HEADER, 16, 4};
   return {NFT_PAYLOAD_NETWORK_HEADER, 24, 16};
 }
@@ -176,44 +176,44 @@ class Messages {
   std::string bytes_;
 };
 
-std::string to_us(const UdpRule& gate, std::uint16_t port) {
-  return is_udp() + equals(target_address(gate.at.address.family()), raw(gate.at.address)) +
-         equals(kTargetPort, two_bytes(port));
+std::string destined_to(const UdpRule& rule, std::uint16_t port) {
+  return is_udp() + equals(destination_address(rule.at.address.family()), raw(rule.at.address)) +
+         equals(kDestinationPort, two_bytes(port));
 }
 
-std::string from_us(const UdpRule& gate, std::uint16_t port) {
-  return is_udp() + equals(source_address(gate.at.address.family()), raw(gate.at.address)) +
+std::string sent_from(const UdpRule& rule, std::uint16_t port) {
+  return is_udp() + equals(source_address(rule.at.address.family()), raw(rule.at.address)) +
          equals(kSourcePort, two_bytes(port));
 }
 
 /// IPv4 allows a checksum of zero, for none: mended, it would be a wrong one.
-std::string add_turn(Messages& messages, const UdpRule& gate, const std::string& chain) {
+std::string add_redirect_chain(Messages& messages, const UdpRule& rule, const std::string& chain) {
   messages.add_chain(chain);
   messages.add_rule(chain, equals(kChecksum, two_bytes(0)) +
-                               set_port(kTargetPort, gate.divert, false) + verdict(NF_ACCEPT));
-  messages.add_rule(chain, set_port(kTargetPort, gate.divert) + verdict(NF_ACCEPT));
+                               set_port(kDestinationPort, rule.divert, false) + verdict(NF_ACCEPT));
+  messages.add_rule(chain, set_port(kDestinationPort, rule.divert) + verdict(NF_ACCEPT));
   return verdict(NFT_GOTO, chain);
 }
 
 /// To be admitted first, then to go where it belongs.
-void add_gate(Messages& messages, const UdpRule& gate, const std::string& chain) {
-  const auto family = gate.at.address.family();
+void add_port_rules(Messages& messages, const UdpRule& rule, const std::string& chain) {
+  const auto family = rule.at.address.family();
   messages.add_chain(chain);
   const auto pass =
-      gate.divert == 0 ? verdict(NF_ACCEPT) : add_turn(messages, gate, chain + "turn");
-  if (!gate.restricted) messages.add_rule(chain, pass);
-  for (const auto& range : gate.allowed)
-    if (gate.restricted && range.address.family() == family)
+      rule.divert == 0 ? verdict(NF_ACCEPT) : add_redirect_chain(messages, rule, chain + "turn");
+  if (!rule.restricted) messages.add_rule(chain, pass);
+  for (const auto& range : rule.allowed)
+    if (rule.restricted && range.address.family() == family)
       messages.add_rule(chain, within(source_address(family), range) + pass);
-  if (gate.restricted) messages.add_rule(chain, verdict(NF_DROP));
+  if (rule.restricted) messages.add_rule(chain, verdict(NF_DROP));
 
-  messages.add_rule(kInput, to_us(gate, gate.at.port) + verdict(NFT_JUMP, chain));
+  messages.add_rule(kInput, destined_to(rule, rule.at.port) + verdict(NFT_JUMP, chain));
 }
 
-/// Its own port is nobody's but the gate's, and does not show in answers.
-void add_divert(Messages& messages, const UdpRule& gate) {
-  messages.add_rule(kInput, to_us(gate, gate.divert) + verdict(NF_DROP));
-  messages.add_rule(kOutput, from_us(gate, gate.divert) + set_port(kSourcePort, gate.at.port) +
+/// Its own port is nobody's but the rule's, and does not show in answers.
+void add_redirect_port_rules(Messages& messages, const UdpRule& rule) {
+  messages.add_rule(kInput, destined_to(rule, rule.divert) + verdict(NF_DROP));
+  messages.add_rule(kOutput, sent_from(rule, rule.divert) + set_port(kSourcePort, rule.at.port) +
                                  verdict(NF_ACCEPT));
 }
 
@@ -224,21 +224,21 @@ std::string replace_rules(IpFamily family, const Rules& rules) {
   // A table must be there to be removed.
   messages.add_table();
   messages.remove_table();
-  const auto of_family = [family](const UdpRule& gate) {
-    return gate.at.address.family() == family;
+  const auto of_family = [family](const UdpRule& rule) {
+    return rule.at.address.family() == family;
   };
-  const auto any = [&](const auto& gates) { return std::ranges::any_of(gates, of_family); };
-  if (!any(rules.udp_rules) && !any(rules.idle)) return std::move(messages).finish();
+  const auto any = [&](const auto& list) { return std::ranges::any_of(list, of_family); };
+  if (!any(rules.active) && !any(rules.idle)) return std::move(messages).finish();
   messages.add_table();
   messages.add_hooked_chain(kInput, NF_INET_LOCAL_IN);
   messages.add_hooked_chain(kOutput, NF_INET_LOCAL_OUT);
-  for (const auto& gate : rules.idle)
-    if (of_family(gate)) add_divert(messages, gate);
+  for (const auto& rule : rules.idle)
+    if (of_family(rule)) add_redirect_port_rules(messages, rule);
   std::size_t count = 0;
-  for (const auto& gate : rules.udp_rules) {
-    if (!of_family(gate)) continue;
-    if (gate.divert != 0) add_divert(messages, gate);
-    add_gate(messages, gate, "gate" + std::to_string(count++));
+  for (const auto& rule : rules.active) {
+    if (!of_family(rule)) continue;
+    if (rule.divert != 0) add_redirect_port_rules(messages, rule);
+    add_port_rules(messages, rule, "rule" + std::to_string(count++));
   }
   return std::move(messages).finish();
 }

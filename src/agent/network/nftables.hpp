@@ -9,7 +9,7 @@
 namespace kindlb::agent::nftables {
 
 struct Rules {
-  std::vector<core::UdpRule> udp_rules;
+  std::vector<core::UdpRule> active;
   /// Those whose diverting is not in force while its listener may be open: it is not there yet, or
   /// has answers to give. Nobody reaches it, and what it sends comes from `at`.
   std::vector<core::UdpRule> idle;

@@ -48,35 +48,35 @@ core::Result<void> send(const std::string& batch) {
   }
 }
 
-bool concerns(const nftables::Rules& rules, IpFamily family) {
-  const auto of_family = [family](const core::UdpRule& gate) {
-    return gate.at.address.family() == family;
+bool has_rules_for(const nftables::Rules& rules, IpFamily family) {
+  const auto of_family = [family](const core::UdpRule& rule) {
+    return rule.at.address.family() == family;
   };
-  return std::ranges::any_of(rules.udp_rules, of_family) ||
-         std::ranges::any_of(rules.idle, of_family);
+  return std::ranges::any_of(rules.active, of_family) || std::ranges::any_of(rules.idle, of_family);
 }
 
 /// Tried with every word that rules have, for an address that nothing is sent to.
-bool can_do(IpFamily family) {
-  core::UdpRule gate;
-  gate.at = {core::IpAddress::from_bytes(family, {}), 1};
-  gate.restricted = true;
-  gate.allowed = {core::Cidr::host(gate.at.address)};
-  gate.divert = 2;
-  return send(nftables::replace_rules(family, {{gate}, {}})).ok() &&
+bool probe_kernel(IpFamily family) {
+  core::UdpRule rule;
+  rule.at = {core::IpAddress::from_bytes(family, {}), 1};
+  rule.restricted = true;
+  rule.allowed = {core::Cidr::host(rule.at.address)};
+  rule.divert = 2;
+  return send(nftables::replace_rules(family, {{rule}, {}})).ok() &&
          send(nftables::replace_rules(family, {})).ok();
 }
 
 }  // namespace
 
 PacketFilter::PacketFilter()
-    : works_(can_do(IpFamily::V4) && can_do(IpFamily::V6)), rules_(nftables::Rules()) {}
+    : supported_(probe_kernel(IpFamily::V4) && probe_kernel(IpFamily::V6)),
+      rules_(nftables::Rules()) {}
 
 core::Result<void> PacketFilter::set(const nftables::Rules& rules) {
-  if (!works_ || rules == rules_) return {};
+  if (!supported_ || rules == rules_) return {};
   const auto known = std::exchange(rules_, std::nullopt);
   for (const auto family : {IpFamily::V4, IpFamily::V6}) {
-    if (known && !concerns(*known, family) && !concerns(rules, family)) continue;
+    if (known && !has_rules_for(*known, family) && !has_rules_for(rules, family)) continue;
     if (const auto sent = send(nftables::replace_rules(family, rules)); !sent) return sent.error();
   }
   rules_ = rules;

@@ -15,12 +15,12 @@ class PacketFilter {
   PacketFilter();
 
   /// False: rules have no effect, and Envoy must do it.
-  bool works() const { return works_; }
+  bool is_supported() const { return supported_; }
   /// The rules from now on. Datagrams on their way meet either the old ones or the new ones.
   core::Result<void> set(const nftables::Rules& rules);
 
  private:
-  bool works_ = false;
+  bool supported_ = false;
   std::optional<nftables::Rules> rules_;  ///< none: a family may have others
 };
 

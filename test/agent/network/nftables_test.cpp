@@ -38,7 +38,7 @@ std::size_t count(const std::string& batch, unsigned message) {
   return out;
 }
 
-core::UdpRule gate(const std::string& address) {
+core::UdpRule rule(const std::string& address) {
   core::UdpRule out;
   out.at = target(address, 53);
   return out;
@@ -47,7 +47,7 @@ core::UdpRule gate(const std::string& address) {
 }  // namespace
 
 TEST_CASE("a batch begins, ends, and has one message acknowledged: the last") {
-  auto guarded = gate("10.0.0.1");
+  auto guarded = rule("10.0.0.1");
   guarded.restricted = true;
   for (const auto& batch :
        {replace_rules(IpFamily::V4, {}), replace_rules(IpFamily::V4, {{guarded}, {}})}) {
@@ -66,11 +66,11 @@ TEST_CASE("what was there goes first; without gates nothing takes its place") {
   const auto empty = replace_rules(IpFamily::V4, {});
   CHECK(count(empty, NFT_MSG_DELTABLE) == 1);
   CHECK(count(empty, NFT_MSG_NEWCHAIN) == 0);
-  const auto of_other = replace_rules(IpFamily::V4, {{gate("fc00::1")}, {gate("fc00::2")}});
+  const auto of_other = replace_rules(IpFamily::V4, {{rule("fc00::1")}, {rule("fc00::2")}});
   CHECK(of_other == empty);
 }
 
-TEST_CASE("rules by what a gate wants") {
+TEST_CASE("rules by what a rule wants") {
   struct Case {
     const char* name;
     bool restricted;
@@ -87,13 +87,13 @@ TEST_CASE("rules by what a gate wants") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
-    auto wanted = gate("10.0.0.1");
+    auto wanted = rule("10.0.0.1");
     wanted.restricted = c.restricted;
     wanted.divert = c.divert;
     for (const auto& range : c.allowed) wanted.allowed.push_back(cidr(range));
     CHECK(count(replace_rules(IpFamily::V4, {{wanted}, {}}), NFT_MSG_NEWRULE) == c.rules);
   }
-  auto idle = gate("10.0.0.1");
+  auto idle = rule("10.0.0.1");
   idle.divert = 32821;
   CHECK(count(replace_rules(IpFamily::V4, {{}, {idle}}), NFT_MSG_NEWRULE) == 2);
 }

@@ -39,7 +39,7 @@ std::string ask(const core::IpAddress& to, const char* from) {
   return testing::ask_udp({to, kPort}, "x", 200ms, ip(from));
 }
 
-core::UdpRule gate(const char* address) {
+core::UdpRule rule(const char* address) {
   core::UdpRule out;
   out.at = {ip(address), kPort};
   return out;
@@ -51,14 +51,14 @@ core::UdpRule only(core::UdpRule from, const std::vector<std::string>& ranges) {
   return from;
 }
 
-core::UdpRule diverted(core::UdpRule from) {
+core::UdpRule redirected(core::UdpRule from) {
   from.divert = kTwin;
   return from;
 }
 
-void set(PacketFilter& filter, const std::vector<core::UdpRule>& gates,
+void set(PacketFilter& filter, const std::vector<core::UdpRule>& active,
          const std::vector<core::UdpRule>& idle = {}) {
-  const auto done = filter.set({gates, idle});
+  const auto done = filter.set({active, idle});
   INFO((done ? std::string() : done.error().text()));
   REQUIRE(done.ok());
 }
@@ -68,12 +68,12 @@ void set(PacketFilter& filter, const std::vector<core::UdpRule>& gates,
 TEST_CASE("only datagrams from the ranges come in") {
   REQUIRE(kAlone);
   PacketFilter filter;
-  REQUIRE(filter.works());
+  REQUIRE(filter.is_supported());
   const Backend backend(ip("127.1.0.1"), "a", kPort);
   const Backend neighbour(ip("127.1.0.2"), "b", kPort);
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "a x");
 
-  set(filter, {only(gate("127.1.0.1"), {"127.2.0.0/30", "127.3.0.7/32", "fd00::/8"})});
+  set(filter, {only(rule("127.1.0.1"), {"127.2.0.0/30", "127.3.0.7/32", "fd00::/8"})});
   CHECK(ask(ip("127.1.0.1"), "127.2.0.0") == "a x");
   CHECK(ask(ip("127.1.0.1"), "127.2.0.3") == "a x");
   CHECK(ask(ip("127.1.0.1"), "127.2.0.4").empty());
@@ -82,7 +82,7 @@ TEST_CASE("only datagrams from the ranges come in") {
   CHECK(ask(ip("127.1.0.2"), "127.2.0.4") == "b x");
   CHECK(testing::ask_tcp({ip("127.1.0.1"), kPort}, "x", ip("127.2.0.4")) == "a x");
 
-  set(filter, {only(gate("127.1.0.1"), {})});
+  set(filter, {only(rule("127.1.0.1"), {})});
   CHECK(ask(ip("127.1.0.1"), "127.2.0.0").empty());
 
   set(filter, {});
@@ -92,13 +92,13 @@ TEST_CASE("only datagrams from the ranges come in") {
 TEST_CASE("ranges of IPv6") {
   REQUIRE(kAlone);
   PacketFilter filter;
-  REQUIRE(filter.works());
+  REQUIRE(filter.is_supported());
   const Backend backend(ip("::1"), "a", kPort);
-  set(filter, {only(gate("::1"), {"::/64"})});
+  set(filter, {only(rule("::1"), {"::/64"})});
   CHECK(ask(ip("::1"), "::1") == "a x");
-  set(filter, {only(gate("::1"), {"127.0.0.0/8", "::2/128"})});
+  set(filter, {only(rule("::1"), {"127.0.0.0/8", "::2/128"})});
   CHECK(ask(ip("::1"), "::1").empty());
-  set(filter, {diverted(only(gate("::1"), {"::1/128"}))});
+  set(filter, {redirected(only(rule("::1"), {"::1/128"}))});
   const Backend twin(ip("::1"), "twin", kTwin);
   CHECK(ask(ip("::1"), "::1") == "twin x");
 }
@@ -108,14 +108,14 @@ TEST_CASE("what is diverted is answered from the port it was sent to") {
   PacketFilter filter;
   const Backend backend(ip("127.1.0.1"), "plain", kPort);
   const Backend twin(ip("127.1.0.1"), "twin", kTwin);
-  set(filter, {diverted(gate("127.1.0.1"))});
+  set(filter, {redirected(rule("127.1.0.1"))});
   // ask_udp's socket is connected: an answer from another port would not be seen.
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "twin x");
   const auto large = std::string(9'000, 'y');
   CHECK(testing::ask_udp({ip("127.1.0.1"), kPort}, large, 1s, ip("127.2.0.1")) == "twin " + large);
   CHECK(testing::ask_udp({ip("127.1.0.1"), kTwin}, "x", 200ms, ip("127.2.0.1")).empty());
 
-  set(filter, {diverted(only(gate("127.1.0.1"), {"127.2.0.1/32"}))});
+  set(filter, {redirected(only(rule("127.1.0.1"), {"127.2.0.1/32"}))});
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "twin x");
   CHECK(ask(ip("127.1.0.1"), "127.2.0.2").empty());
 
@@ -133,7 +133,7 @@ TEST_CASE("a datagram without a checksum is diverted, too") {
   REQUIRE(::setsockopt(client.fd(), SOL_SOCKET, SO_NO_CHECK, &none, sizeof(none)) == 0);
   for (const bool restricted : {false, true}) {
     CAPTURE(restricted);
-    const auto wanted = diverted(gate("127.1.0.1"));
+    const auto wanted = redirected(rule("127.1.0.1"));
     set(filter, {restricted ? only(wanted, {"127.2.0.0/24"}) : wanted});
     REQUIRE(::send(client.fd(), "x", 1, 0) == 1);
     char answer[16];
@@ -171,12 +171,12 @@ TEST_CASE("switched under a stream, neither way loses an answer on its way") {
 
   say();
   auto first = take(plain);
-  set(filter, {diverted(gate("127.1.0.1"))});
+  set(filter, {redirected(rule("127.1.0.1"))});
   CHECK(answered(plain, first));
 
   say();
   auto second = take(twin);
-  set(filter, {}, {diverted(gate("127.1.0.1"))});
+  set(filter, {}, {redirected(rule("127.1.0.1"))});
   CHECK(answered(twin, second));
   say();
   auto third = take(plain);
@@ -190,9 +190,9 @@ TEST_CASE("a thousand ranges") {
   std::vector<std::string> ranges;
   for (unsigned i = 0; i < 1'000; ++i)
     ranges.push_back("10." + std::to_string(i / 256) + "." + std::to_string(i % 256) + ".0/24");
-  set(filter, {only(gate("127.1.0.1"), ranges)});
+  set(filter, {only(rule("127.1.0.1"), ranges)});
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1").empty());
   ranges.emplace_back("127.2.0.1/32");
-  set(filter, {only(gate("127.1.0.1"), ranges)});
+  set(filter, {only(rule("127.1.0.1"), ranges)});
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "a x");
 }
