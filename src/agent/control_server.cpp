@@ -1,9 +1,10 @@
 #include "control_server.hpp"
 
+#include "unix_address.hpp"
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -29,16 +30,12 @@ ControlServer::~ControlServer() {
 }
 
 core::Result<void> ControlServer::listen(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path))
-    return core::Error{core::ErrorKind::Invalid, "listen at " + path, "name too long"};
-  std::memcpy(address.sun_path, path.data(), path.size());
+  const auto address = UnixAddress::parse(path);
+  if (!address) return core::Error{core::ErrorKind::Invalid, "listen at " + path, "name too long"};
   listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   ::unlink(path.c_str());
   const mode_t former = ::umask(0177);  // never more than 0600, not even for a moment
-  const int bound =
-      ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  const int bound = ::bind(listener_.get(), address->get(), address->size());
   ::umask(former);
   if (bound != 0 || ::listen(listener_.get(), 16) != 0) return failure("listen at " + path);
   loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });

@@ -1,6 +1,7 @@
 #include "files.hpp"
 
 #include "kindlb/base/fd.hpp"
+#include "kindlb/base/number.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,7 +23,6 @@ constexpr mode_t kOwnerOnly = 0600;
 constexpr const char* kSuffix = ".json";
 constexpr const char* kEndpoints = "eds";
 constexpr const char* kStaging = "new";
-constexpr std::string_view kHex = "0123456789abcdef";
 
 Error failure(const char* verb, const fs::path& path) {
   const auto kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::Unavailable;
@@ -33,12 +33,7 @@ core::Result<void> write_file(const fs::path& path, std::string_view text, mode_
   const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   if (!file) return failure("create", path);
   ::fchmod(file.get(), mode);  // whatever the umask
-  while (!text.empty()) {
-    const auto size = ::write(file.get(), text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return failure("write", path);
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
+  if (!base::write_all(file.get(), text)) return failure("write", path);
   return {};
 }
 
@@ -94,10 +89,8 @@ std::string UnitStore::file_name(const std::string& unit) {
       out += c;
       continue;
     }
-    const auto byte = static_cast<unsigned char>(c);
     out += '_';
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 15U];
+    base::append_hex(out, c);
   }
   return out + kSuffix;
 }

@@ -2,10 +2,10 @@
 
 #include "kindlb/base/fd.hpp"
 #include "log.hpp"
+#include "unix_address.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,13 +16,10 @@ namespace kindlb::agent {
 namespace {
 
 base::Fd connect_to(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return {};
-  std::memcpy(address.sun_path, path.data(), path.size());
+  const auto address = UnixAddress::parse(path);
+  if (!address) return {};
   base::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-    socket.reset();
+  if (::connect(socket.get(), address->get(), address->size()) != 0) socket.reset();
   return socket;
 }
 
@@ -41,14 +38,7 @@ bool copy(int from, int to, std::vector<char>& buffer) {
   const auto size = ::read(from, buffer.data(), buffer.size());
   if (size < 0 && errno == EINTR) return true;
   if (size <= 0) return false;
-  std::string_view rest(buffer.data(), static_cast<std::size_t>(size));
-  while (!rest.empty()) {
-    const auto written = ::write(to, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
+  return base::write_all(to, {buffer.data(), static_cast<std::size_t>(size)});
 }
 
 }  // namespace

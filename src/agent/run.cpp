@@ -1,6 +1,8 @@
 #include "run.hpp"
 
 #include "agent.hpp"
+#include "kindlb/base/number.hpp"
+#include "kindlb/base/text.hpp"
 #include "log.hpp"
 
 #include <poll.h>
@@ -8,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
@@ -21,12 +22,9 @@ constexpr uid_t kDefaultUid = 101;  // "envoy" in the official image
 
 uid_t envoy_uid() {
   const char* text = std::getenv(protocol::kEnvoyUidEnv);
-  const std::string_view digits = text == nullptr ? "" : text;
-  uid_t uid = 0;
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), uid);
-  if (error == std::errc{} && stop == digits.data() + digits.size() && uid != 0) return uid;
-  if (text != nullptr)
-    log(std::string(protocol::kEnvoyUidEnv) + " is not a uid above 0; using 101");
+  const auto uid = base::parse_number<uid_t>(text == nullptr ? "" : text).value_or(0);
+  if (uid != 0) return uid;
+  if (text != nullptr) log(std::string(protocol::kEnvoyUidEnv) + " is not a uid above 0; using 101");
   return kDefaultUid;
 }
 
@@ -43,10 +41,9 @@ EnvoyCommand envoy_command() {
 /// What the kernel allows Envoy's uid, which no other process has.
 std::size_t watch_limit() {
   const auto text = read_file("/proc/sys/fs/inotify/max_user_instances", 64);
-  std::size_t instances = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), instances);
-  return instances > protocol::kFixedWatches ? instances - protocol::kFixedWatches
-                                             : protocol::kUsualWatches;
+  const auto instances =
+      text ? base::parse_number<std::size_t>(base::trimmed(*text)).value_or(0) : 0;
+  return instances > protocol::kFixedWatches ? instances - protocol::kFixedWatches : protocol::kUsualWatches;
 }
 
 base::Fd signal_descriptor() {

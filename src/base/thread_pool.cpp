@@ -12,6 +12,8 @@ void ThreadPool::stop() {
     queue_.clear();
     ending.swap(threads_);
   }
+  // Joined by their destructors, without the lock: a running item may still call submit(). All are
+  // asked to stop before the first is joined.
   for (auto& thread : ending) thread.request_stop();
 }
 
@@ -35,7 +37,7 @@ void ThreadPool::serve(const std::stop_token& stop) {
     queue_.pop_front();
     lock.unlock();
     work();
-    work = nullptr;  // what it captured dies without the lock
+    work = nullptr;  // destroy its captures before locking: their destructors may submit()
     lock.lock();
   }
 }

@@ -1,9 +1,10 @@
 #include "envoy/admin.hpp"
 
+#include "kindlb/base/number.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace kindlb::agent {
 namespace {
@@ -13,23 +14,23 @@ using Kind = AckStatus::Kind;
 
 constexpr std::string_view kCluster = "cluster.";
 
-std::uint64_t number(std::string_view text) {
-  std::uint64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
+/// A counter or gauge. Only text values (version_text) are not numbers, and those are not read
+/// here.
+std::uint64_t counter(std::string_view text) {
+  return base::parse_number<std::uint64_t>(text).value_or(0);
 }
 
 void read_field(SubscriptionStats& into, std::string_view field, std::string_view value) {
   if (field == "version_text" && value.size() >= 2)
     into.version = value.substr(1, value.size() - 2);  // quoted
-  if (field == "update_success") into.accepted = number(value);
-  if (field == "update_rejected" || field == "update_failure") into.rejected += number(value);
+  if (field == "update_success") into.accepted = counter(value);
+  if (field == "update_rejected" || field == "update_failure") into.rejected += counter(value);
 }
 
 void read_stat(AdminStats& into, std::string_view name, std::string_view value) {
   if (name == "server.state") into.live = value == "0";
-  if (name == "listener_manager.total_listeners_warming") into.warming_listeners = number(value);
-  if (name == "cluster_manager.warming_clusters") into.warming_clusters = number(value);
+  if (name == "listener_manager.total_listeners_warming") into.warming_listeners = counter(value);
+  if (name == "cluster_manager.warming_clusters") into.warming_clusters = counter(value);
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos) return;
   const auto scope = name.substr(0, dot);
@@ -106,17 +107,14 @@ bool is_processed(const SubscriptionStats& now, const SubscriptionStats& before,
 /// As a pattern in a query: everything but letters and digits is escaped, first for the one, then
 /// for the other.
 std::string escaped(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
     if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
       out += c;
       continue;
     }
-    const auto byte = static_cast<unsigned char>(c);
     out += "%5C%";
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 15U];
+    base::append_hex(out, c, base::kUpperHex);
   }
   return out;
 }

@@ -1,12 +1,12 @@
 #include "envoy/admin_client.hpp"
 
+#include "unix_address.hpp"
+
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -26,14 +26,10 @@ Error unavailable(const std::string& detail) {
 }  // namespace
 
 core::Result<void> AdminClient::connect() {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (socket_.size() >= sizeof(address.sun_path)) return unavailable("socket name too long");
-  std::memcpy(address.sun_path, socket_.data(), socket_.size());
-  if (socket_.front() == '@') address.sun_path[0] = '\0';
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+  const auto address = UnixAddress::parse(socket_);
+  if (!address) return unavailable("socket name too long");
   base::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0)
+  if (!socket || ::connect(socket.get(), address->get(), address->size()) != 0)
     return unavailable(std::strerror(errno));
   connection_ = std::move(socket);
   return {};

@@ -1,9 +1,9 @@
 #include "envoy/http_response.hpp"
 
+#include "kindlb/base/number.hpp"
 #include "kindlb/base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace kindlb::agent {
@@ -11,21 +11,6 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::size_t kMaxLine = 16'384;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
-std::optional<std::size_t> number(std::string_view text, int base) {
-  std::size_t out = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  if (text.empty() || error != std::errc{} || stop != text.data() + text.size())
-    return std::nullopt;
-  return out;
-}
 
 }  // namespace
 
@@ -69,10 +54,10 @@ bool HttpResponse::read_head() {
   std::size_t line_end = head.find(kLineEnd);
   const auto status_line = std::string_view(head).substr(0, line_end);
   const auto code = status_line.starts_with("HTTP/1.") && status_line.size() >= 12
-                        ? number(status_line.substr(9, 3), 10)
+                        ? base::parse_number<int>(status_line.substr(9, 3))
                         : std::nullopt;
   if (!code) return fail();
-  status_ = static_cast<int>(*code);
+  status_ = *code;
   while (line_end != std::string::npos) {
     const auto begin = line_end + kLineEnd.size();
     line_end = head.find(kLineEnd, begin);
@@ -86,12 +71,12 @@ bool HttpResponse::read_head() {
 bool HttpResponse::read_header(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos) return false;
-  const auto name = lower(line.substr(0, colon));
-  const auto value = lower(base::trimmed(line.substr(colon + 1)));
+  const auto name = base::lowered(line.substr(0, colon));
+  const auto value = base::lowered(base::trimmed(line.substr(colon + 1)));
   if (name == "transfer-encoding") chunked_ = value == "chunked";
   if (name == "connection" && value == "close") keep_alive_ = false;
   if (name != "content-length") return true;
-  const auto length = number(value, 10);
+  const auto length = base::parse_number<std::size_t>(value);
   left_ = length.value_or(0);
   return length && *length <= limit_;
 }
@@ -109,7 +94,8 @@ bool HttpResponse::read_chunk_size() {
   const auto end = buffer_.find(kLineEnd);
   if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
   const auto line = std::string_view(buffer_).substr(0, end);
-  const auto size = number(base::trimmed(line.substr(0, line.find(';'))), 16);
+  const auto size =
+      base::parse_number<std::size_t>(base::trimmed(line.substr(0, line.find(';'))), 16);
   if (!size || *size > limit_ || body_.size() + *size > limit_) return fail();
   buffer_.erase(0, end + kLineEnd.size());
   left_ = *size;

@@ -19,15 +19,6 @@ namespace {
 
 constexpr std::chrono::seconds kTermGrace{2};
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const auto size = ::write(fd, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
-}
-
 /// Between fork and exec. Leaving uid 0 drops every capability; the parent-death signal is set
 /// after it, since changing the uid clears it.
 bool drop_privileges(uid_t uid) {
@@ -51,7 +42,7 @@ bool drop_privileges(uid_t uid) {
   ::dup2(log_pipe, STDERR_FILENO);
   if (drop_privileges(command.uid)) ::execvp(arguments.front(), arguments.data());
   const std::string why = std::string("cannot start: ") + std::strerror(errno) + "\n";
-  write_all(STDERR_FILENO, why);
+  (void)base::write_all(STDERR_FILENO, why);
   ::_exit(127);
 }
 
@@ -97,7 +88,7 @@ void Supervisor::drain_log() {
       return;
     }
     for (const auto& line : log_.feed({buffer.data(), static_cast<std::size_t>(size)}))
-      write_all(STDERR_FILENO, line + "\n");
+      (void)base::write_all(STDERR_FILENO, line + "\n");
   }
 }
 

@@ -1,9 +1,10 @@
 #include "envoy/xds.hpp"
 
+#include "kindlb/base/number.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace kindlb::agent {
@@ -87,14 +88,6 @@ std::vector<std::string> bodies_of(const std::map<std::string, std::string>& res
   return out;
 }
 
-std::optional<XdsVersion> number_in(const std::string& version) {
-  XdsVersion out = 0;
-  const char* end = version.data() + version.size();
-  const auto [stop, error] = std::from_chars(version.data(), end, out);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return out;
-}
-
 }  // namespace
 
 std::string invalid_reason(const protocol::Unit& unit) {
@@ -172,7 +165,7 @@ void XdsHistory::extend(Spans& spans, const std::map<std::string, std::string>& 
 bool XdsHistory::is_current(const Spans& spans, const std::string& name,
                             const std::string& version) {
   const auto found = spans.find(name);
-  const auto at = number_in(version);
+  const auto at = base::parse_number<XdsVersion>(version);
   if (found == spans.end() || !at) return false;
   const auto& wanted = found->second.back().body;
   const Span* in_force = nullptr;
@@ -195,7 +188,7 @@ XdsVersion XdsHistory::endpoints_version(const std::string& file) const {
 }
 
 bool has_reached(const std::string& version, XdsVersion generation) {
-  const auto at = number_in(version);
+  const auto at = base::parse_number<XdsVersion>(version);
   return at && *at >= generation;
 }
 

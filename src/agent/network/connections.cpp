@@ -1,8 +1,9 @@
 #include "network/connections.hpp"
 
+#include "kindlb/base/number.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -19,10 +20,9 @@ constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 
 /// The kernel prints each 32-bit word of an address as a number of this machine's byte order.
 bool read_word(std::string_view text, std::uint8_t* into) {
-  std::uint32_t word = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
-  std::memcpy(into, &word, sizeof word);
-  return error == std::errc{} && end == text.data() + text.size();
+  const auto word = base::parse_number<std::uint32_t>(text, 16);
+  if (word) std::memcpy(into, &*word, sizeof(*word));
+  return word.has_value();
 }
 
 /// "0100007F:0050", or 32 digits for IPv6.

@@ -1,4 +1,5 @@
 // Answers of rtnetlink(7).
+#include "kindlb/base/number.hpp"
 #include "network/netlink.hpp"
 #include "network/netlink_message.hpp"
 
@@ -17,7 +18,6 @@
 namespace kindlb::agent::netlink {
 namespace {
 
-constexpr std::string_view kHex = "0123456789abcdef";
 constexpr unsigned kAnswered = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
 
 template <typename T>
@@ -77,10 +77,8 @@ std::optional<core::IpAddress> read_ip(int family, std::string_view value) {
 std::string mac_text(std::string_view bytes) {
   std::string out;
   for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
     if (!out.empty()) out += ':';
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 15U];
+    base::append_hex(out, c);
   }
   return out;
 }

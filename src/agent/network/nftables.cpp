@@ -176,13 +176,17 @@ class Messages {
   std::string bytes_;
 };
 
+IpFamily family_of(const UdpRule& rule) {
+  return rule.at.address.family();
+}
+
 std::string destined_to(const UdpRule& rule, std::uint16_t port) {
-  return is_udp() + equals(destination_address(rule.at.address.family()), raw(rule.at.address)) +
+  return is_udp() + equals(destination_address(family_of(rule)), raw(rule.at.address)) +
          equals(kDestinationPort, two_bytes(port));
 }
 
 std::string sent_from(const UdpRule& rule, std::uint16_t port) {
-  return is_udp() + equals(source_address(rule.at.address.family()), raw(rule.at.address)) +
+  return is_udp() + equals(source_address(family_of(rule)), raw(rule.at.address)) +
          equals(kSourcePort, two_bytes(port));
 }
 
@@ -197,10 +201,10 @@ std::string add_redirect_chain(Messages& messages, const UdpRule& rule, const st
 
 /// To be admitted first, then to go where it belongs.
 void add_port_rules(Messages& messages, const UdpRule& rule, const std::string& chain) {
-  const auto family = rule.at.address.family();
+  const auto family = family_of(rule);
   messages.add_chain(chain);
-  const auto pass =
-      rule.divert == 0 ? verdict(NF_ACCEPT) : add_redirect_chain(messages, rule, chain + "turn");
+  const auto pass = rule.divert == 0 ? verdict(NF_ACCEPT)
+                                     : add_redirect_chain(messages, rule, chain + "redirect");
   if (!rule.restricted) messages.add_rule(chain, pass);
   for (const auto& range : rule.allowed)
     if (rule.restricted && range.address.family() == family)
@@ -219,24 +223,26 @@ void add_redirect_port_rules(Messages& messages, const UdpRule& rule) {
 
 }  // namespace
 
+bool has_rules(IpFamily family, const Rules& rules) {
+  const auto is_of_family = [family](const UdpRule& rule) { return family_of(rule) == family; };
+  return std::ranges::any_of(rules.active, is_of_family) ||
+         std::ranges::any_of(rules.idle, is_of_family);
+}
+
 std::string replace_rules(IpFamily family, const Rules& rules) {
   Messages messages(family);
   // A table must be there to be removed.
   messages.add_table();
   messages.remove_table();
-  const auto of_family = [family](const UdpRule& rule) {
-    return rule.at.address.family() == family;
-  };
-  const auto any = [&](const auto& list) { return std::ranges::any_of(list, of_family); };
-  if (!any(rules.active) && !any(rules.idle)) return std::move(messages).finish();
+  if (!has_rules(family, rules)) return std::move(messages).finish();
   messages.add_table();
   messages.add_hooked_chain(kInput, NF_INET_LOCAL_IN);
   messages.add_hooked_chain(kOutput, NF_INET_LOCAL_OUT);
   for (const auto& rule : rules.idle)
-    if (of_family(rule)) add_redirect_port_rules(messages, rule);
+    if (family_of(rule) == family) add_redirect_port_rules(messages, rule);
   std::size_t count = 0;
   for (const auto& rule : rules.active) {
-    if (!of_family(rule)) continue;
+    if (family_of(rule) != family) continue;
     if (rule.divert != 0) add_redirect_port_rules(messages, rule);
     add_port_rules(messages, rule, "rule" + std::to_string(count++));
   }

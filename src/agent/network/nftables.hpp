@@ -17,6 +17,9 @@ struct Rules {
   bool operator==(const Rules&) const = default;
 };
 
+/// Return whether any of the rules, active or idle, is for that family.
+bool has_rules(core::IpFamily family, const Rules& rules);
+
 /// Puts the rules of one family in the place of those there were. Without any there is no table.
 /// The messages are taken or refused together: the last is acknowledged, or one that is refused
 /// named.

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -48,13 +47,6 @@ core::Result<void> send(const std::string& batch) {
   }
 }
 
-bool has_rules_for(const nftables::Rules& rules, IpFamily family) {
-  const auto of_family = [family](const core::UdpRule& rule) {
-    return rule.at.address.family() == family;
-  };
-  return std::ranges::any_of(rules.active, of_family) || std::ranges::any_of(rules.idle, of_family);
-}
-
 /// Tried with every word that rules have, for an address that nothing is sent to.
 bool probe_kernel(IpFamily family) {
   core::UdpRule rule;
@@ -76,7 +68,8 @@ core::Result<void> PacketFilter::set(const nftables::Rules& rules) {
   if (!supported_ || rules == rules_) return {};
   const auto known = std::exchange(rules_, std::nullopt);
   for (const auto family : {IpFamily::V4, IpFamily::V6}) {
-    if (known && !has_rules_for(*known, family) && !has_rules_for(rules, family)) continue;
+    if (known && !nftables::has_rules(family, *known) && !nftables::has_rules(family, rules))
+      continue;
     if (const auto sent = send(nftables::replace_rules(family, rules)); !sent) return sent.error();
   }
   rules_ = rules;

@@ -1,5 +1,6 @@
 #pragma once
-// Small helpers for lists as people write them in annotations and messages.
+// ASCII text: trimming, case, and comma-separated lists as users write them in annotations and
+// flags. All of it is locale-independent and allocates only what it returns.
 
 #include <string>
 #include <string_view>
@@ -7,13 +8,23 @@
 
 namespace kindlb::base {
 
+/// Return `text` without white space at either end, as a view into it.
 inline std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-/// "a, b,,c" -> a, b, c: items are trimmed, empty ones left out.
+/// Return `text` with A-Z in lower case and every other byte as it is: HTTP header names and
+/// tokens compare this way (RFC 9110, section 5.1).
+inline std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// Split "a, b,,c" into a, b, c: items are trimmed, empty ones left out.
 inline std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty()) {
@@ -24,6 +35,7 @@ inline std::vector<std::string> split_list(std::string_view text) {
   return out;
 }
 
+/// Join items with ", ", for messages.
 inline std::string joined(const std::vector<std::string>& items) {
   std::string out;
   for (const auto& item : items) out += (out.empty() ? "" : ", ") + item;
