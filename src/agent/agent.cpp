@@ -33,7 +33,7 @@ Agent::Agent(Loop& loop, Network network, AgentOptions options)
 // Starting ---------------------------------------------------------------------------------------
 
 core::Result<void> Agent::start() {
-  // Envoy's uid must be able to pass through on its way to its files.
+  // Envoy runs as another uid and must be able to traverse the directory to its files.
   ::chmod(options_.state_directory.c_str(), 0755);
   if (auto listening = control_.listen(options_.control_socket); !listening) return listening;
   if (!filter_.is_supported())
@@ -42,6 +42,8 @@ core::Result<void> Agent::start() {
   return {};
 }
 
+/// Every stored unit is checked before Envoy starts: while the container was stopped, Docker may
+/// have given its address to another container, and two hosts with one address harm both.
 void Agent::load_units() {
   std::vector<std::string> problems;
   for (auto& unit : store_.load(problems)) {
@@ -68,6 +70,9 @@ void Agent::stored_unit_checked(const std::string& unit, const std::string& prob
   if (--unchecked_units_ == 0) start_envoy();
 }
 
+/// The order matters: rules before the addresses that make ports reachable, addresses before the
+/// listeners that bind to them, and the files before Envoy, which exits when one that its bootstrap
+/// names is missing. Versions start at 1 with an empty history, since a new Envoy knows none.
 void Agent::start_envoy() {
   install_stored_rules();
   sync_network();
@@ -87,8 +92,10 @@ void Agent::stop(const std::string& reason) {
   supervisor_.stop();
 }
 
-// Envoy's life -----------------------------------------------------------------------------------
+// Envoy's life cycle ------------------------------------------------------------------------------
 
+/// A start is an update with every committed unit and no requests. The baseline for its statistics
+/// is zero: the counters of a new Envoy start there.
 void Agent::envoy_started() {
   envoy_ = EnvoyState::Starting;
   write_state();
@@ -103,6 +110,10 @@ void Agent::envoy_started() {
   update_->deadline = loop_.after(std::chrono::seconds(10), [this] { update_timed_out(); });
 }
 
+/// Roll back to what is committed before the supervisor starts Envoy again: an uncommitted update
+/// may be what crashed it. Requests of that update get a second attempt, each alone; one that is
+/// there at two crashes is rejected, so that a single bad unit cannot keep Envoy crashing. The
+/// sockets of the old Envoy are gone, and with them every reason to drain or quarantine.
 void Agent::envoy_exited(const std::string& how) {
   ack_poller_.reset();
   envoy_ = EnvoyState::Down;
@@ -135,6 +146,10 @@ std::vector<protocol::UnitState> Agent::unit_states() const {
   return out;
 }
 
+/// Publish the state for a kindlb that starts later: as a file with everything, and the same as the
+/// target of a symbolic link, which the Engine returns with a HEAD request on the path (see
+/// protocol.hpp). Both are replaced by rename, so readers see old or new, never half. A state too
+/// long for a link removes the link: no summary is better than a stale one.
 void Agent::write_state() {
   const protocol::AgentState state{base::version(), envoy_, unit_states(), options_.watch_limit};
   const auto written =
@@ -158,7 +173,8 @@ void Agent::receive(ClientId client, std::string_view line) {
   std::string why;
   auto message = protocol::decode(line, &why);
   if (!message) {
-    // Unknown types are a newer kindlb's business; whoever waits for an answer gets one.
+    // A newer kindlb may send types this agent does not know: ignored. A known type with content
+    // that cannot be decoded has a sender waiting for its answer.
     if (const auto id = protocol::refused_id(line))
       control_.send(client, protocol::Rejected{.id = *id, .text = why});
     return;
@@ -178,6 +194,8 @@ void Agent::receive(ClientId client, const protocol::Prepare& prepare) {
   });
 }
 
+/// The newest message for a unit wins: what it supersedes is answered at once, before the new
+/// request can change anything.
 void Agent::receive(ClientId client, protocol::Apply apply) {
   const auto problem = invalid_reason(apply.unit);
   if (!problem.empty())
@@ -192,6 +210,8 @@ void Agent::receive(ClientId client, protocol::Apply apply) {
   });
 }
 
+/// A Release needs no address check and touches no network before Envoy has let go of the
+/// listeners.
 void Agent::receive(ClientId client, const protocol::Release& release) {
   supersede(release.unit);
   auto& request = add_request(client, release.id, {.unit = release.unit});

@@ -1,13 +1,29 @@
 #pragma once
-// pid 1 of a proxy container. Holds the units, makes them true one step at a time, and answers for
-// it: address free -> address and routes added -> Envoy's files swapped -> Envoy's word -> probes.
-// Everything happens on one loop; not thread-safe.
+// The agent: pid 1 of a proxy container. It owns everything the container does for its Services and
+// is the only process that changes the network namespace or Envoy's files. kindlb sends it complete
+// units (one per Service); for each the agent goes through these stages and then answers:
 //
-// Envoy is given one generation at a time, and the next only after it has decided about the last:
-// whatever it refuses then belongs to the units of that generation. Applies that come in meanwhile
-// share the next one. If a shared generation is refused, its units are tried again one by one.
-// Only files that change are written, and only the units concerned are asked for, so that a change
-// costs about the same however many other units there are.
+//   address free? -> address, routes and UDP rules installed -> Envoy's files replaced
+//   -> Envoy's ACK on its admin interface -> probes of the endpoints -> Applied or Rejected
+//
+// Everything runs on one event loop; not thread-safe. The object lives as long as the process.
+//
+// Which configuration is live
+// - `units_` holds what has been committed: for each Service the last unit that Envoy acknowledged.
+//   It is also what the state directory stores, and what a restarted container or Envoy gets.
+// - `requests_` holds what kindlb has asked for since and has not been answered.
+// - `update_` is the one snapshot Envoy has been given and has not decided about. At most one is
+//   pending: a NACK then belongs to the requests of that update and to no other. Requests that
+//   arrive meanwhile share the next update.
+// - A unit replaces its predecessor in `units_` only on ACK. On NACK or timeout the committed
+//   content is written again, so that Envoy and `units_` agree: a Service with a bad new
+//   configuration keeps its old one.
+// - One bad resource can make Envoy reject a whole file (see envoy/admin.hpp), so a NACK does not
+//   tell which unit is at fault. The requests of a shared update are then tried again one at a
+//   time, and only the bad ones are rejected.
+//
+// Costs do not grow with the number of Services: an update rewrites only files that changed, and
+// statistics are requested only for the clusters of its units.
 
 #include "control_server.hpp"
 #include "envoy/ack_poller.hpp"
@@ -30,7 +46,8 @@ struct AgentOptions {
   std::string control_socket;
   std::string admin_socket;
   EnvoyCommand envoy;
-  /// How many endpoint files Envoy can watch: one more, and it aborts.
+  /// How many endpoint files Envoy can watch. Envoy takes one inotify instance per file and aborts
+  /// when the kernel grants none, so a snapshot beyond the limit must never be written.
   std::size_t watch_limit = protocol::kUsualWatches;
 };
 
@@ -38,44 +55,60 @@ class Agent {
  public:
   Agent(Loop& loop, Network network, AgentOptions options);
 
-  /// Takes up the stored units, starts Envoy, accepts clients.
+  /// Listen for kindlb, load the stored units, check their addresses and start Envoy with them.
+  /// Only a control socket that cannot be opened is an error: a unit that cannot be served again
+  /// is logged and skipped, since it must not keep the other Services down.
   core::Result<void> start();
-  /// Says goodbye, ends Envoy, then stops the loop.
+  /// Send Bye to every client, terminate Envoy, then stop the loop.
   void stop(const std::string& reason);
+  /// Report a child that was reaped: Envoy or, since this is pid 1, an orphan of `docker exec`.
   void child_exited(pid_t pid, int wait_status) { supervisor_.reaped(pid, wait_status); }
 
  private:
   struct CommittedUnit {
     protocol::Unit unit;
-    bool acknowledged = false;
-    bool suspended = false;  ///< its address was taken when we started
-    std::uint64_t committed_by =
-        0;  ///< the request that brought it; the newest word about a route counts
+    bool acknowledged = false;  ///< by the Envoy that runs now
+    /// Not served: at start its address was in use by another host, or the kernel refused its UDP
+    /// rules. Neither the network nor Envoy gets it until kindlb applies the unit again.
+    bool suspended = false;
+    /// Key of the request that brought it, 0 if it was stored. Orders units by age: where two
+    /// disagree about a route, the newer one is right (see desired_network).
+    std::uint64_t committed_by = 0;
   };
+
+  /// An Apply or Release under way.
   struct Request {
+    /// Checking: waiting for AddressChecks; nothing has been changed for it yet.
+    /// Announcing: address, routes and rules are installed; neighbours are told this turn.
+    /// Queued: waiting for its update. Probes run from here on.
+    /// Applying: part of `update_`.
+    /// Probing: committed; only the answer waits, for the probes.
     enum class Stage { Checking, Announcing, Queued, Applying, Probing };
     std::uint64_t key = 0;
     ClientId client = 0;
-    std::uint64_t id = 0;  ///< the message's
+    std::uint64_t id = 0;  ///< of the message, repeated in the answer
     bool is_release = false;
     protocol::Unit unit;
     std::vector<core::Probe> probes;
     std::chrono::milliseconds probe_timeout{};
     Stage stage = Stage::Checking;
-    bool answered = false;  ///< superseded while Envoy was at it
-    bool alone = false;     ///< must not share a generation
-    unsigned crashes = 0;   ///< Envoy's, while at it
+    /// Superseded while Applying: Envoy's decision is awaited, but no second answer is sent.
+    bool answered = false;
+    bool alone = false;    ///< must not share an update: it was part of one that failed
+    unsigned crashes = 0;  ///< of Envoy while this was Applying; the second one rejects it
     std::unique_ptr<ProbeSet> probing;
-    Loop::TimerId deadline = 0;
+    Loop::TimerId deadline = 0;  ///< until Applying; then the update's deadline counts
   };
-  /// A generation Envoy has not decided about yet.
+
+  /// A snapshot that Envoy has been given and has not decided about.
   struct PendingUpdate {
-    std::vector<std::uint64_t> requests;
-    bool is_start = false;  ///< Envoy's, with everything there is
+    std::vector<std::uint64_t> requests;  ///< none: a rollback, or drained listeners removed
+    bool is_start = false;                ///< Envoy's start, with every committed unit
     Loop::TimerId deadline = 0;
   };
 
-  /// A diversion that ends, and what is behind it: answers still come from there.
+  /// A redirection that has ended. Its listener stays in the snapshot for a while, with cluster and
+  /// endpoints, because the answers to datagrams it has already forwarded come back through it.
   struct DrainingListener {
     core::UdpRule rule;
     XdsSnapshot resources;
@@ -89,11 +122,11 @@ class Agent {
   void receive(ClientId client, const protocol::Release& release);
   void reject(Request& request, protocol::RejectStage stage, const std::string& text);
   void answer_applied(Request& request);
+  void write_state();
   void broadcast_status(const std::string& text);
   std::vector<protocol::UnitState> unit_states() const;
-  void write_state();
 
-  // Starting and Envoy's life (agent.cpp)
+  // Start, and Envoy's life cycle (agent.cpp)
   void load_units();
   void stored_unit_checked(const std::string& unit, const std::string& problem);
   void start_envoy();
@@ -132,7 +165,7 @@ class Agent {
   void apply_committed();
   void envoy_live(const AckPoller::AckStatuses& statuses);
 
-  // UDP rules (agent_udp_rules.cpp)
+  // UDP rules (agent_udp_rules.cpp, which states their invariants)
   protocol::Unit swap_listener_variants(protocol::Unit unit) const;
   nftables::Rules packet_rules() const;
   void install_stored_rules();
@@ -154,7 +187,7 @@ class Agent {
   AgentOptions options_;
   UnitStore store_;
   XdsFiles files_;
-  XdsHistory history_;
+  XdsHistory history_;  ///< what the files say now, and said in earlier versions
   AddressChecks checks_;
   AdminClient admin_;
   AckPoller ack_poller_;
@@ -162,18 +195,19 @@ class Agent {
   ControlServer control_;
 
   protocol::EnvoyState envoy_ = protocol::EnvoyState::Starting;
-  std::map<std::string, CommittedUnit> units_;
-  std::map<std::uint64_t, Request> requests_;  ///< in order of arrival
+  std::map<std::string, CommittedUnit> units_;  ///< by unit name
+  std::map<std::uint64_t, Request> requests_;   ///< by key: in order of arrival
   std::optional<PendingUpdate> update_;
   std::vector<DrainingListener> draining_;
-  /// Refused or taken away, but Envoy may still have listeners there: guarded until it says. What
-  /// was behind diversions stays shut: Envoy keeps a closed socket for the next listener at that
-  /// port, with all that has come in.
+  /// Rules of listeners that were rejected or removed while Envoy may still have them open. The
+  /// port stays filtered until an ACK proves that they are closed. A redirect port stays blocked
+  /// even then: Envoy reuses the socket of a closed listener, with the datagrams queued in it, for
+  /// the next listener on that port.
   std::vector<core::UdpRule> quarantined_;
   Loop::TimerId drain_timer_ = 0;
   std::uint64_t last_request_ = 0;
-  std::size_t unchecked_units_ = 0;  ///< stored units whose addresses are still being looked for
-  Loop::TimerId route_recheck_ = 0;  ///< looks again at routes that outlive their wish
+  std::size_t unchecked_units_ = 0;  ///< stored units whose address check has not finished
+  Loop::TimerId route_recheck_ = 0;  ///< pending while stale routes are kept for open connections
   bool stopping_ = false;
 };
 

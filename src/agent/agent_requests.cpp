@@ -1,4 +1,12 @@
-// The agent's requests: one per Apply or Release under way.
+// Requests: one per Apply or Release that has not been answered, from the address check to the
+// answer. What Envoy does with them is in agent_updates.cpp.
+//
+// Invariants
+// - Each request gets exactly one answer (`answered`), also when it is superseded or times out.
+// - A request ends only through end_request, which cancels its timer. Callbacks hold its key, never
+//   a pointer, and look it up again: it may be gone.
+// - From Announcing to Applying the network holds what the request needs in addition to what the
+//   committed units need (desired_network); whichever way it ends, sync_network removes the rest.
 #include "agent.hpp"
 #include "log.hpp"
 
@@ -10,7 +18,7 @@ using protocol::RejectStage;
 
 namespace {
 constexpr std::chrono::seconds kRequestTimeout{10};
-/// How often routes that are only kept for open connections are looked at again.
+/// How often to check whether connections still need routes that no unit wants any more.
 constexpr std::chrono::seconds kRouteRecheck{2};
 constexpr std::chrono::milliseconds kLongestProbe{60'000};
 }  // namespace
@@ -26,12 +34,14 @@ Agent::Request& Agent::add_request(ClientId client, std::uint64_t id, protocol::
   return request;
 }
 
+/// Answer and end every older request for the unit. One that Envoy is deciding about must stay
+/// until then, answered: the update refers to it.
 void Agent::supersede(const std::string& unit) {
   std::vector<std::uint64_t> over;
   for (auto& [key, request] : requests_) {
     if (request.unit.unit != unit) continue;
     if (request.is_release)
-      answer_applied(request);  // what follows replaces the snapshot anyway
+      answer_applied(request);  // the newer request replaces all of the unit's content
     else
       reject(request, RejectStage::Superseded, "a newer message for this unit came in");
     if (request.stage != Request::Stage::Applying) over.push_back(key);
@@ -39,6 +49,8 @@ void Agent::supersede(const std::string& unit) {
   for (const auto key : over) end_request(key);
 }
 
+/// A request that ends while Applying was not accepted (commit moves it on to Probing first): Envoy
+/// may have opened some of its listeners, so their UDP ports stay filtered.
 void Agent::end_request(std::uint64_t key) {
   const auto found = requests_.find(key);
   if (found == requests_.end()) return;
@@ -55,7 +67,7 @@ void Agent::address_checked(std::uint64_t key, const std::string& problem) {
   if (!problem.empty()) {
     reject(request, RejectStage::Address, problem);
     end_request(key);
-    return sync_network();  // what it superseded may have asked for something
+    return sync_network();  // a request it superseded may have left addresses or routes
   }
   request.stage = Request::Stage::Announcing;
   const auto desired = desired_network();
@@ -68,14 +80,16 @@ void Agent::address_checked(std::uint64_t key, const std::string& problem) {
   if (!addresses) return failed(RejectStage::Address, addresses.error());
   const auto routes = network_.add_routes(desired);
   if (!routes) return failed(RejectStage::Route, routes.error());
-  // Before anybody listens.
+  // Before Envoy opens the ports they filter.
   const auto rules = filter_.set(packet_rules());
   if (!rules) return failed(RejectStage::Filter, rules.error());
   loop_.after({}, [this] { network_ready(); });
 }
 
-/// For all requests whose addresses came in this turn of the loop together: an announcement drops
-/// packets that wait for a neighbour's answer, so none may follow the first probe.
+/// Announce once for all requests that reached this stage in one turn of the loop, and only then
+/// start their probes: an announcement empties the kernel's neighbour table, which drops the
+/// packets queued for resolution, so it must not come between a probe's SYN and the answer. For the
+/// same reason running address checks start over.
 void Agent::network_ready() {
   if (network_.announce()) checks_.restart();
   for (auto& [key, request] : requests_) {
@@ -86,7 +100,7 @@ void Agent::network_ready() {
   start_next_update();
 }
 
-/// At once, while Envoy is still being told: an answer needs both.
+/// Probe while Envoy processes the update: the two are independent, and Applied needs both.
 void Agent::begin_probing(Request& request) {
   request.probing = std::make_unique<ProbeSet>(loop_, request.probes,
                                                std::min(request.probe_timeout, kLongestProbe),
@@ -104,8 +118,8 @@ void Agent::probes_changed(std::uint64_t key) {
   end_request(key);
 }
 
-/// It was tried, with others or before Envoy crashed, and is to be tried again by itself; unless
-/// nobody waits for it any more.
+/// Try a request again in an update of its own, after a shared update failed or Envoy crashed. A
+/// request that has been answered meanwhile (superseded) ends instead.
 void Agent::requeue_alone(Request& request) {
   if (request.answered) return end_request(request.key);
   request.stage = Request::Stage::Queued;
@@ -114,7 +128,9 @@ void Agent::requeue_alone(Request& request) {
       loop_.after(kRequestTimeout, [this, key = request.key] { request_timed_out(key); });
 }
 
-/// Before Envoy was told; then the generation's deadline counts, and after it the probes' own.
+/// The deadline until an update takes the request: Envoy is down, or busy with other updates. From
+/// there on the update's own deadline counts, and then that of the probes. A release is carried out
+/// all the same: removing what a dead Envoy does not serve needs no consent.
 void Agent::request_timed_out(std::uint64_t key) {
   auto& request = requests_.at(key);
   if (request.is_release) return commit_release(request);
@@ -123,8 +139,10 @@ void Agent::request_timed_out(std::uint64_t key) {
   sync_network();
 }
 
-/// Units share routes: one stays until the last that wants it has gone. Where they do not agree (a
-/// pod's address has moved to another node, and not all have been told), the newest word counts.
+/// Addresses and routes are shared by units: each stays while any unit or request needs it, so it
+/// is computed from all of them and never counted. Two units may disagree about the gateway of a
+/// pod (its address moved to another node and only one unit has been updated yet): the newer one is
+/// right, so units are added by age and requests, which are newer still, last.
 DesiredNetwork Agent::desired_network() const {
   DesiredNetwork desired;
   std::vector<const CommittedUnit*> by_age;
@@ -143,6 +161,8 @@ DesiredNetwork Agent::desired_network() const {
   return desired;
 }
 
+/// Make the namespace match desired_network: first remove, then add, then filter. Failures are
+/// logged only, since there is no request to reject: what was installed before stays.
 void Agent::sync_network() {
   const auto desired = desired_network();
   loop_.cancel(route_recheck_);

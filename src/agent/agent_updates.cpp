@@ -1,4 +1,15 @@
-// The agent's generations: what Envoy is told, and what comes of it.
+// Updates of Envoy: a snapshot is written to its files, the admin interface is polled until Envoy
+// has decided, and the requests of the update are committed or rejected.
+//
+// Invariants
+// - One update at a time (`update_`). start_next_update is called whenever that may have changed.
+// - The files always hold committed_snapshot with the requests of the pending update in the place
+//   of their predecessors, plus draining listeners. After an update that was not accepted whole,
+//   apply_committed writes an update that takes the rejected content out again.
+// - `history_` changes only after the files have been written: it is what AckPoller compares with
+//   what Envoy reports, and must not run ahead of the files nor change while a poll runs.
+// - UDP rules are installed before the files are written and removed after Envoy's ACK: see
+//   agent_udp_rules.cpp.
 #include "agent.hpp"
 #include "log.hpp"
 
@@ -12,7 +23,8 @@ using protocol::RejectStage;
 namespace {
 
 constexpr std::chrono::seconds kAckTimeout{10};
-/// Withdrawing must not hold up others for long.
+/// For updates without a request, which only take content out: no client waits for them, and the
+/// next request should not either.
 constexpr std::chrono::seconds kRollbackTimeout{2};
 
 std::string serving_line(const protocol::Unit& unit) {
@@ -31,11 +43,12 @@ bool any_not_acked(const AckPoller::AckStatuses& statuses) {
 
 }  // namespace
 
-/// Gives Envoy the next generation if it is free and there is something to tell.
+/// Start an update with the queued requests, unless one is pending or Envoy is not live.
 void Agent::start_next_update() {
   if (update_ || stopping_) return;
   if (envoy_ != EnvoyState::Live) {
-    // Nobody to ask: taking away needs no consent. What is to be served waits for Envoy.
+    // An Envoy that does not run has no listeners to remove: releases are carried out at once.
+    // Applies wait, each with its own deadline, until Envoy is live again.
     std::vector<std::uint64_t> releases;
     for (const auto& [key, request] : requests_)
       if (request.is_release) releases.push_back(key);
@@ -43,7 +56,7 @@ void Agent::start_next_update() {
     if (!releases.empty() && unchecked_units_ == 0) write_snapshot(committed_snapshot({}));
     return;
   }
-  // Until Envoy has something to decide about: what is refused beforehand is no reason to wait.
+  // A batch whose requests are all rejected beforehand starts no update: take the next one.
   while (!update_) {
     const auto batch = next_batch();
     if (batch.empty()) return;
@@ -51,7 +64,9 @@ void Agent::start_next_update() {
   }
 }
 
-/// As many as may go together. One that does not even fit by itself is given alone: it is refused.
+/// Return the queued requests that can share an update, in order of arrival: as many as the watch
+/// limit allows. One that exceeds the limit by itself is returned alone, to be rejected. A request
+/// that must be alone is.
 std::vector<std::uint64_t> Agent::next_batch() {
   std::vector<std::uint64_t> batch;
   for (const auto& [key, request] : requests_) {
@@ -67,8 +82,9 @@ std::vector<std::uint64_t> Agent::next_batch() {
   return batch;
 }
 
-/// What Envoy would say if it did not abort. While clusters are exchanged it watches the files of
-/// the old and of the new ones.
+/// Return why the batch would exceed the watch limit, or nothing. Envoy aborts (RELEASE_ASSERT)
+/// when inotify_init fails, so this must be known in advance. While a cluster is replaced, the old
+/// one and the warming one each watch an endpoint file: a changed cluster counts twice.
 std::string Agent::watch_limit_problem(const std::vector<std::uint64_t>& batch) const {
   const auto& clusters = history_.snapshot().clusters;
   std::size_t more = 0;
@@ -83,7 +99,7 @@ std::string Agent::watch_limit_problem(const std::vector<std::uint64_t>& batch) 
          std::to_string(options_.watch_limit) + " (fs.inotify.max_user_instances)";
 }
 
-/// What the committed units want, without those the requests replace.
+/// Return what the committed units contribute, without those that the given requests replace.
 XdsSnapshot Agent::committed_snapshot(const std::vector<std::uint64_t>& except) const {
   XdsSnapshot snapshot;
   for (const auto& [name, committed] : units_) {
@@ -98,7 +114,8 @@ XdsSnapshot Agent::committed_snapshot(const std::vector<std::uint64_t>& except) 
   return snapshot;
 }
 
-/// Those of a batch that Envoy can be asked for. The others are refused.
+/// Reject the requests that cannot be in a snapshot (too many files, or a resource name that
+/// another unit uses) and return the others.
 std::vector<std::uint64_t> Agent::reject_unacceptable(const std::vector<std::uint64_t>& batch) {
   auto snapshot = committed_snapshot(batch);
   std::vector<std::uint64_t> requests;
@@ -124,7 +141,7 @@ std::vector<std::uint64_t> Agent::reject_unacceptable(const std::vector<std::uin
 void Agent::start_update(const std::vector<std::uint64_t>& batch) {
   auto requests = reject_unacceptable(batch);
   if (requests.empty()) return;
-  // What a refused one was to replace is in there, too.
+  // Computed again: the predecessor of a rejected request stays.
   auto snapshot = committed_snapshot(requests);
   for (const auto key : requests) {
     auto& request = requests_.at(key);
@@ -141,7 +158,7 @@ void Agent::start_update(const std::vector<std::uint64_t>& batch) {
     for (const auto key : requests) {
       auto& request = requests_.at(key);
       reject(request, stage, why);
-      request.stage = Request::Stage::Queued;  // Envoy knows nothing of it
+      request.stage = Request::Stage::Queued;  // Envoy has not seen it: nothing to quarantine
       end_request(key);
     }
     sync_network();
@@ -156,6 +173,8 @@ void Agent::start_update(const std::vector<std::uint64_t>& batch) {
   await_acks(std::move(requests), changed);
 }
 
+/// Write the files that differ, as the next version. False: no file was replaced, and `history_`
+/// still tells what Envoy reads.
 bool Agent::write_snapshot(const XdsSnapshot& snapshot) {
   if (snapshot == history_.snapshot()) return true;
   const auto next = history_.version() + 1;
@@ -173,7 +192,8 @@ void Agent::await_acks(std::vector<std::uint64_t> requests, bool changed) {
   std::vector<protocol::Unit> units;
   for (const auto key : requests)
     if (!requests_.at(key).is_release) units.push_back(requests_.at(key).unit);
-  // Without a change nothing new will happen: any former decision counts.
+  // If the files did not change, Envoy's counters will not move either: compare with zero, so that
+  // its decision about the same content counts.
   const auto before = changed ? ack_poller_.latest() : AdminStats();
   const auto limit = requests.empty() ? kRollbackTimeout : kAckTimeout;
   update_ = PendingUpdate{.requests = std::move(requests)};
@@ -182,7 +202,8 @@ void Agent::await_acks(std::vector<std::uint64_t> requests, bool changed) {
                     [this](const auto& statuses, bool final) { acks_changed(statuses, final); });
 }
 
-/// What Envoy has taken is served at once, although others of the generation are still warming.
+/// Commit units as soon as Envoy serves them, although others of the update are still warming. Only
+/// an update in which everything was ACKed proves that Envoy has closed what the snapshot lacks.
 void Agent::acks_changed(const AckPoller::AckStatuses& statuses, bool final) {
   if (final) {
     if (!any_not_acked(statuses)) lift_quarantine();
@@ -199,6 +220,10 @@ void Agent::acks_changed(const AckPoller::AckStatuses& statuses, bool final) {
   if (taken > 0) write_state();
 }
 
+/// Envoy has decided about everything. A NACK in a shared update rejects no request yet: one
+/// unknown field makes Envoy reject a whole file, so it does not tell which unit is at fault, and
+/// each request is tried again alone. Endpoint files are deleted only now, when no cluster that
+/// Envoy knows watches them any more.
 void Agent::update_processed(const AckPoller::AckStatuses& statuses) {
   const auto update = *update_;
   update_.reset();
@@ -220,11 +245,12 @@ void Agent::update_processed(const AckPoller::AckStatuses& statuses) {
   start_next_update();
 }
 
-/// Envoy refused something of a shared generation: each is tried again by itself.
 void Agent::retry_separately(const std::vector<std::uint64_t>& requests) {
   for (const auto key : requests) requeue_alone(requests_.at(key));
 }
 
+/// Commit or reject a request after Envoy's decision. Listeners carry their error in the config
+/// dump; for clusters and endpoints the only place is Envoy's log.
 void Agent::conclude(Request& request, const AckPoller::AckStatuses& statuses) {
   if (request.is_release) return commit_release(request);
   const auto found = statuses.find(request.unit.unit);
@@ -238,6 +264,9 @@ void Agent::conclude(Request& request, const AckPoller::AckStatuses& statuses) {
   sync_network();
 }
 
+/// Envoy serves the unit: make it the committed one, store it and switch the UDP redirections over.
+/// The stored form is the one kindlb sent (swap_listener_variants undoes itself), since after a
+/// restart the kernel may support other rules. The request lives on until its probes have ended.
 void Agent::commit(Request& request) {
   auto& committed = units_[request.unit.unit];
   const bool same_resources = committed.unit.listeners == request.unit.listeners &&
@@ -254,6 +283,7 @@ void Agent::commit(Request& request) {
   probes_changed(key);
 }
 
+/// Addresses and routes go only now, after Envoy has closed the listeners bound to them.
 void Agent::commit_release(Request& request) {
   const auto found = units_.find(request.unit.unit);
   if (found != units_.end()) {
@@ -268,7 +298,8 @@ void Agent::commit_release(Request& request) {
   write_state();
 }
 
-/// Puts back what the committed units want, as a generation of its own.
+/// Write the committed content, in an update without requests. It does nothing if the files say so
+/// already; then Envoy has nothing else, and no port needs to stay filtered.
 void Agent::apply_committed() {
   if (update_) return;
   const auto snapshot = with_draining(committed_snapshot({}));
@@ -276,6 +307,10 @@ void Agent::apply_committed() {
   if (write_snapshot(snapshot)) await_acks({}, true);
 }
 
+/// Envoy has not decided within the limit: a cluster warms for ever, or the admin interface does
+/// not answer. At start, wait longer while Envoy is not live, then go on with what is known.
+/// Otherwise requests are rejected as Down, releases carried out, and the committed content is
+/// written again.
 void Agent::update_timed_out() {
   if (!update_) return;
   if (update_->is_start && !ack_poller_.latest().live) {
@@ -303,6 +338,8 @@ void Agent::update_timed_out() {
   start_next_update();
 }
 
+/// Envoy has started and decided about the committed units. One that it does not accept any more
+/// stays committed but unacknowledged: kindlb sees that in Status and applies the unit again.
 void Agent::envoy_live(const AckPoller::AckStatuses& statuses) {
   envoy_ = EnvoyState::Live;
   for (auto& [name, committed] : units_) {

@@ -34,7 +34,7 @@ core::Result<void> ControlServer::listen(const std::string& path) {
   if (!address) return core::Error{core::ErrorKind::Invalid, "listen at " + path, "name too long"};
   listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   ::unlink(path.c_str());
-  const mode_t former = ::umask(0177);  // never more than 0600, not even for a moment
+  const mode_t former = ::umask(0177);  // bind() creates it with 0600, without a moment of more
   const int bound = ::bind(listener_.get(), address->get(), address->size());
   ::umask(former);
   if (bound != 0 || ::listen(listener_.get(), 16) != 0) return failure("listen at " + path);
@@ -70,7 +70,9 @@ void ControlServer::receive(ClientId id, Client& client) {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) return drop(id);
   if (client.closing) return;
-  std::vector<std::string> lines;  // collected first: a line's answer may end the client
+  // Collected before the first is handled: sending its answer may drop the client and with it the
+  // splitter.
+  std::vector<std::string> lines;
   const bool fits = client.splitter.feed({buffer.data(), static_cast<std::size_t>(size)},
                                          [&](std::string_view line) {
                                            lines.emplace_back(line);
@@ -100,7 +102,7 @@ void ControlServer::flush(ClientId id, Client& client) {
       ::send(client.socket.get(), client.unsent.data(), client.unsent.size(), MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) return drop(id);
   if (sent > 0) client.unsent.erase(0, static_cast<std::size_t>(sent));
-  // Whoever does not read is no use to anybody, and the agent's memory is limited.
+  // A client that does not read would fill the agent's memory.
   if (client.unsent.size() > kMaxUnsent || (client.closing && client.unsent.empty()))
     return drop(id);
   watch(id, client);

@@ -1,6 +1,12 @@
 #pragma once
-// The agent's unix socket: clients come and go, lines come in, messages go out. Knows nothing of
-// what they mean. Runs on the loop; not thread-safe.
+// The agent's control socket: a unix-domain socket in the state directory, on which clients (relays
+// of `kindlb-agent connect`) send lines and receive messages. It frames and buffers; what a line
+// means is the agent's business. Several clients may be connected, since a restarted kindlb
+// connects before the relay of the old one has noticed.
+//
+// Limits: 16 clients, lines of protocol::kMaxLine, 32 MiB of unsent messages per client; a client
+// beyond them is dropped, since its memory is the container's. Access is root's alone, by file
+// mode. Runs on the loop, which must outlive it; not thread-safe.
 
 #include "kindlb/base/fd.hpp"
 #include "kindlb/core/line_splitter.hpp"
@@ -23,7 +29,7 @@ class ControlServer {
   struct Events {
     std::function<void(ClientId)> connected;
     std::function<void(ClientId, std::string_view line)> line;
-    /// A line beyond the limit. The client is closed after this.
+    /// A line beyond the limit. What the callee sends is delivered, then the client is dropped.
     std::function<void(ClientId)> overflowed;
   };
 
@@ -32,9 +38,10 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  /// Listens at the path, for root only; a left-over socket there is replaced.
+  /// Listen at the path, with mode 0600. A socket left there by a former run is replaced.
   core::Result<void> listen(const std::string& path);
-  /// Nothing happens if the client has gone.
+  /// Queue a message and send what the socket takes. May drop the client; nothing happens if it is
+  /// gone already.
   void send(ClientId client, const protocol::Message& message);
   void send_to_all(const protocol::Message& message);
 

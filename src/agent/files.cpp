@@ -32,7 +32,7 @@ Error failure(const char* verb, const fs::path& path) {
 core::Result<void> write_file(const fs::path& path, std::string_view text, mode_t mode) {
   const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   if (!file) return failure("create", path);
-  ::fchmod(file.get(), mode);  // whatever the umask
+  ::fchmod(file.get(), mode);  // open() applies the umask
   if (!base::write_all(file.get(), text)) return failure("write", path);
   return {};
 }
@@ -114,7 +114,7 @@ std::vector<protocol::Unit> UnitStore::load(std::vector<std::string>& problems) 
 core::Result<void> UnitStore::save(const protocol::Unit& unit) const {
   std::error_code ignored;
   fs::create_directories(directory_, ignored);
-  // The message's own form: one codec, and a person can read it.
+  // As the Apply message it came in: one codec for both, and readable in the volume.
   protocol::Apply stored;
   stored.unit = unit;
   return replace_file(directory_ / file_name(unit.unit), protocol::encode(stored), kOwnerOnly);
@@ -132,7 +132,7 @@ core::Result<void> XdsFiles::reset() const {
     if (error)
       return Error{ErrorKind::Unavailable, "create " + directory_.string(), error.message()};
   }
-  // Envoy's uid must get in, whatever the umask.
+  // Envoy runs as another uid and must be able to enter, whatever the umask.
   for (const auto& path : {directory_, directory_ / kEndpoints}) ::chmod(path.c_str(), 0755);
   return {};
 }

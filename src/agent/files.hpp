@@ -1,7 +1,9 @@
 #pragma once
-// The agent's files in its volume: whole-file reads, writes that readers see all or nothing of, the
-// stored units and the generations Envoy reads. Nothing is synced to disk: what counts is that a
-// restarted container finds them, not a power cut.
+// The agent's files in its volume: the stored units, and the xDS files that Envoy watches. Every
+// write is a temporary file and a rename, so that a reader sees the old content or the new one.
+// Nothing is synced to disk: the files must survive a restart of the container, not a power cut,
+// after which kindlb applies every unit again. Blocking, on the loop's thread; the files are small
+// and local.
 
 #include "envoy/xds.hpp"
 #include "kindlb/core/result.hpp"
@@ -17,43 +19,50 @@
 
 namespace kindlb::agent {
 
+/// Read a whole file, TooLarge beyond `limit` bytes. Works for /proc, whose files report no size.
 core::Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit);
-/// By a temporary file and a rename.
+/// Replace or create a file. `mode` holds whatever the umask.
 core::Result<void> replace_file(const std::filesystem::path& path, std::string_view text,
                                 mode_t mode);
 
-/// A symbolic link with that target, seen by readers at once; no target: no link.
+/// Replace or create a symbolic link, atomically. Without a target the link is removed.
 core::Result<void> replace_link(const std::filesystem::path& path,
                                 const std::optional<std::string>& target);
 
-/// Units by name, one file each.
+/// Committed units, one file each: what a restarted container serves before kindlb has connected,
+/// or while it is not running at all. Stored in the protocol's own form, so an agent can read what
+/// an older or newer one has written.
 class UnitStore {
  public:
   explicit UnitStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  /// Unreadable files are skipped; `problems` gets a line for each.
+  /// Read every stored unit. Files that are unreadable or invalid are skipped; `problems` gets a
+  /// line for each.
   std::vector<protocol::Unit> load(std::vector<std::string>& problems) const;
   core::Result<void> save(const protocol::Unit& unit) const;
   void remove(const std::string& unit) const;
 
-  /// The file's name for a unit's: any text becomes a harmless name.
+  /// Return the name of a unit's file: bytes other than a-z, 0-9 and '-' are written as "_xx", so
+  /// no unit name can lead out of the directory or collide with another.
   static std::string file_name(const std::string& unit);
 
  private:
   std::filesystem::path directory_;
 };
 
-/// The files Envoy watches, each by its name. What is written comes from a folder nobody watches,
-/// by a rename: that, and nothing else, makes Envoy read the file again.
+/// The files Envoy watches. Envoy reacts only to a rename into place (inotify's IN_MOVED_TO), never
+/// to a write, so files are written to a directory it does not watch and moved from there.
 class XdsFiles {
  public:
   explicit XdsFiles(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  /// Starts without the files of a former run.
+  /// Create the directories, without the endpoint files of a former run.
   core::Result<void> reset() const;
-  /// All of them, in this order; if one cannot be written, none is put in place.
+  /// Put the files in place, in this order. All are written before the first is moved, so that a
+  /// full disk leaves Envoy's configuration as it was.
   core::Result<void> write(const std::vector<XdsFile>& files) const;
-  /// Deletes endpoint files that `wanted` does not name any more.
+  /// Delete endpoint files that `wanted` does not name. Call it only after Envoy has dropped the
+  /// clusters that watched them.
   void prune(const XdsSnapshot& wanted) const;
 
  private:

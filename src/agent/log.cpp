@@ -7,7 +7,8 @@
 namespace kindlb::agent {
 
 void log(std::string_view line) {
-  // One write per line, so that lines of Envoy and ours do not mix. Nothing to do if it fails.
+  // A single write, so that the line does not mix with those of Envoy, which go to the same pipe.
+  // If it fails, there is no other place to say so.
   const std::string text = "kindlb-agent: " + std::string(line) + "\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }

@@ -45,7 +45,8 @@ void Loop::wait_once() {
   run_due_timers();
 }
 
-/// Rounded up: waking a fraction of a millisecond early would spin.
+/// Return how long poll() may wait. Rounded up: waking a fraction of a millisecond early would
+/// spin.
 int Loop::wait_milliseconds() const {
   if (stopped_) return 0;
   if (timers_.empty()) return -1;
@@ -59,9 +60,10 @@ void Loop::dispatch(const std::vector<pollfd>& polled, std::uint64_t newest) {
   for (const auto& entry : polled) {
     if (entry.revents == 0 || stopped_) continue;
     const auto found = watches_.find(entry.fd);
-    // Forgotten, or registered anew, by a callback of this very round.
+    // Removed by a callback of this round, or removed and registered again: then `revents` is not
+    // about the descriptor that has this number now.
     if (found == watches_.end() || found->second.serial > newest) continue;
-    const Ready ready = found->second.ready;
+    const Ready ready = found->second.ready;  // a copy: the callback may remove its own watch
     ready(entry.revents);
   }
 }

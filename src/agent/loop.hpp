@@ -1,6 +1,12 @@
 #pragma once
-// The agent's only thread: waits for descriptors and timers and calls what was registered for them.
-// Callbacks may add and remove descriptors and timers, their own included. Not thread-safe.
+// An event loop over poll(2): waits for descriptors and timers and calls what is registered for
+// them. All of the agent runs on it, on one thread, so that none of its state needs a lock;
+// callbacks must therefore be short and not block. poll rather than epoll: there are a few dozen
+// descriptors.
+//
+// Callbacks may add and remove descriptors and timers, their own included: an entry removed by one
+// callback is not called later in the same round, even if its descriptor number has been reused.
+// The loop owns no descriptors: unwatch before close. Not thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -19,13 +25,18 @@ class Loop {
   using Action = std::function<void()>;
   using TimerId = std::uint64_t;  ///< never 0
 
-  /// Calls `ready` whenever one of `events` (POLLIN, POLLOUT) is there; replaces a former watch.
+  /// Call `ready` whenever one of `events` (POLLIN, POLLOUT), an error or a hang-up is there, until
+  /// unwatch(). Replaces a former watch of the descriptor.
   void watch(int fd, short events, Ready ready);
   void unwatch(int fd);
+  /// Call `action` once, not before `delay` has passed and never from within after(). A delay of
+  /// zero means the next round. Timers with the same due time run in the order they were set.
   TimerId after(Clock::duration delay, Action action);
+  /// Do nothing for a timer that has run or was cancelled, or for 0.
   void cancel(TimerId timer);
 
-  void run();  ///< until stop(); may be run again
+  /// Run until stop() is called from a callback. May be called again afterwards.
+  void run();
   void stop() { stopped_ = true; }
 
  private:
@@ -42,7 +53,7 @@ class Loop {
 
   std::map<int, Watch> watches_;
   std::map<std::pair<Clock::time_point, TimerId>, Action> timers_;
-  std::map<TimerId, Clock::time_point> due_;
+  std::map<TimerId, Clock::time_point> due_;  ///< finds a timer in timers_ by its id
   std::uint64_t serial_ = 0;
   TimerId last_timer_ = 0;
   bool stopped_ = false;

@@ -23,7 +23,7 @@ base::Fd connect_to(const std::string& path) {
   return socket;
 }
 
-/// The container may have started this very moment: the agent gets a second to listen.
+/// The container may have started a moment ago: give the agent a second to listen.
 base::Fd connect_with_retries(const std::string& path) {
   base::Fd socket = connect_to(path);
   for (int tries = 0; !socket && tries < 100; ++tries) {
@@ -33,7 +33,7 @@ base::Fd connect_with_retries(const std::string& path) {
   return socket;
 }
 
-/// Moves what is there; false at the end or on an error.
+/// Copy what can be read now. False at the end of the stream or on an error.
 bool copy(int from, int to, std::vector<char>& buffer) {
   const auto size = ::read(from, buffer.data(), buffer.size());
   if (size < 0 && errno == EINTR) return true;
@@ -54,7 +54,7 @@ int relay_stdio(const std::string& path) {
   while (::poll(polled, 2, -1) >= 0 || errno == EINTR) {
     if (polled[1].revents != 0 && !copy(agent.get(), STDOUT_FILENO, buffer)) return 0;
     if (polled[0].revents != 0 && !copy(STDIN_FILENO, agent.get(), buffer)) {
-      // Nothing more to say; the agent closes its side once it has answered what it can at once.
+      // End of input: pass it on as a half-close. The agent closes its side after what it has sent.
       ::shutdown(agent.get(), SHUT_WR);
       polled[0].fd = -1;
       polled[0].revents = 0;

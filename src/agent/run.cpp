@@ -30,15 +30,20 @@ uid_t envoy_uid() {
 
 EnvoyCommand envoy_command() {
   const char* program = ::access(kEnvoyPath, X_OK) == 0 ? kEnvoyPath : "envoy";
-  // Long drain: connections of a replaced filter chain are cut when it ends. One worker: cheapest
-  // per connection (measured). Unknown fields must be refused, or an SCTP listener opens as TCP.
+  // --concurrency 1: one worker costs least per connection (measured).
+  // --disable-hot-restart: a restart is a cold start, see supervisor.hpp.
+  // --reject-unknown-dynamic-fields: otherwise Envoy only warns about an unknown enum value and,
+  // for
+  //   one, opens an SCTP listener as TCP.
+  // --drain-time-s: connections through a replaced filter chain are closed after this time.
   return {.arguments = {program, "-c", protocol::kBootstrapFile, "--concurrency", "1",
                         "--disable-hot-restart", "--reject-unknown-dynamic-fields", "--log-level",
                         "warning", "--log-format", "envoy: [%l] %v", "--drain-time-s", "600"},
           .uid = envoy_uid()};
 }
 
-/// What the kernel allows Envoy's uid, which no other process has.
+/// Return how many endpoint files Envoy can watch. The kernel limits inotify instances per uid, and
+/// no other process in the user namespace should have Envoy's; two instances watch LDS and CDS.
 std::size_t watch_limit() {
   const auto text = read_file("/proc/sys/fs/inotify/max_user_instances", 64);
   const auto instances =
@@ -46,6 +51,9 @@ std::size_t watch_limit() {
   return instances > protocol::kFixedWatches ? instances - protocol::kFixedWatches : protocol::kUsualWatches;
 }
 
+/// Signals are read from a descriptor on the loop instead of interrupting it. Blocking them here is
+/// also what makes pid 1 receive SIGTERM at all: without a handler, the kernel ignores it for
+/// pid 1.
 base::Fd signal_descriptor() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -55,7 +63,8 @@ base::Fd signal_descriptor() {
   return base::Fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
-/// Every child of the container's first process, not only its own.
+/// Reap every child that has exited: as pid 1 the agent also inherits orphans. One SIGCHLD may
+/// stand for several children.
 void reap(Agent& agent) {
   int status = 0;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) agent.child_exited(pid, status);

@@ -9,6 +9,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Ten polls at 1 ms catch the usual case, the rest of the first quarter second a slow one; after
+/// that something warms or hangs, and 50 ms is soon enough.
 milliseconds pause_after(unsigned polls) {
   if (polls < 10) return milliseconds(1);
   if (polls < 50) return milliseconds(5);
@@ -46,7 +48,9 @@ void AckPoller::poll() {
       path_,
       [this](const std::string& body) {
         auto now = parse_stats(body);
-        now.eds.merge(latest_.eds);  // those that were not asked for
+        // Only this run's clusters were requested; keep what is known of the others, or the next
+        // update would compare their counters with zero.
+        now.eds.merge(latest_.eds);
         latest_ = std::move(now);
         return true;
       },
@@ -57,7 +61,8 @@ void AckPoller::poll_later() {
   timer_ = loop_.after(pause_after(polls_++), [this] { poll(); });
 }
 
-/// One request; whatever goes wrong with it, the whole round is tried again later.
+/// Send one request of a poll. If it fails or its body cannot be parsed, the whole poll starts over
+/// later: Envoy may be starting, and only a consistent set of answers counts.
 void AckPoller::fetch(const std::string& path, std::function<bool(const std::string&)> use,
                       std::function<void()> next) {
   client_.get(path, [this, use = std::move(use),
@@ -69,6 +74,8 @@ void AckPoller::fetch(const std::string& path, std::function<bool(const std::str
   });
 }
 
+/// The common case needs no dump: everything accepted, nothing warming. Otherwise three dumps tell
+/// which resources are at fault or still warming.
 void AckPoller::got_stats() {
   if (!is_processed(latest_, before_, history_)) return poll_later();
   if (is_all_active(latest_, history_)) return evaluate();
@@ -87,7 +94,7 @@ void AckPoller::got_stats() {
       });
 }
 
-/// A cluster that comes again counts from nothing.
+/// Forget statistics of clusters that are gone: if one is added again, Envoy counts from zero.
 void AckPoller::drop_removed_clusters() {
   std::set<std::string> present;
   for (const auto& [name, body] : history_.snapshot().clusters) present.insert(stat_name(name));
@@ -106,7 +113,7 @@ void AckPoller::evaluate() {
     poll_later();
   else
     drop_removed_clusters();
-  // What is called may start or stop us.
+  // Copies: the callee may call start() or stop(), which change the members.
   const auto on_change = pending ? on_change_ : std::exchange(on_change_, nullptr);
   const auto statuses = statuses_;
   if (on_change) on_change(statuses, !pending);

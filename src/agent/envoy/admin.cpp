@@ -41,7 +41,7 @@ void read_stat(AdminStats& into, std::string_view name, std::string_view value) 
     read_field(into.eds[std::string(scope.substr(kCluster.size()))], field, value);
 }
 
-/// The text at a path of objects, or nothing.
+/// Return the string at a path of objects, or nothing.
 std::string text_at(const json& from, std::initializer_list<const char*> path) {
   const json* at = &from;
   for (const char* key : path) {
@@ -53,7 +53,8 @@ std::string text_at(const json& from, std::initializer_list<const char*> path) {
   return at->is_string() ? at->get<std::string>() : std::string();
 }
 
-/// Calls visit for each entry of a dump; an empty dump has no "configs" at all.
+/// Call `visit` for each entry of a dump. Envoy leaves "configs" out of an empty one. False if the
+/// text is not a dump.
 template <typename Visit>
 bool each_config(std::string_view text, Visit visit) {
   const auto dump = json::parse(text, nullptr, false);
@@ -72,6 +73,8 @@ const DumpedResource& look_up(const std::map<std::string, DumpedResource>& in,
   return found == in.end() ? absent : found->second;
 }
 
+/// Rejected resources leave no trace of their version: one that is neither current nor warming,
+/// after Envoy has processed the update, was rejected.
 AckStatus resource_status(const DumpedResource& seen, bool active_is_current) {
   if (active_is_current && seen.warming.empty()) return {Kind::Acked, {}};
   if (!seen.error.empty()) return {Kind::Nacked, seen.error};
@@ -90,22 +93,23 @@ AckStatus endpoints_status(const protocol::Assignment& assignment, const AdminSt
   return {seen->second.rejected > rejected_before ? Kind::Nacked : Kind::Pending, {}};
 }
 
-/// The worst of several: one refusal refuses all.
+/// The worst of several counts: NACK over pending over ACK.
 void merge(AckStatus& into, AckStatus other) {
   if (into.kind == Kind::Nacked) return;
   if (other.kind != Kind::Acked) into = std::move(other);
 }
 
-/// `version`: the generation that last changed what is subscribed to. If that is not the newest,
-/// Envoy was told nothing new: what it made of the former counts, whatever it was.
+/// `version`: the one in which this type's file last changed. A rejected update does not move
+/// version_text, so a grown rejection counter also means "processed". If the file did not change in
+/// the newest version, there is nothing new to process, and any earlier decision will do.
 bool is_processed(const SubscriptionStats& now, const SubscriptionStats& before, XdsVersion version,
                   XdsVersion newest) {
   if (has_reached(now.version, version) || now.rejected > before.rejected) return true;
   return version != newest && now.accepted + now.rejected > 0;
 }
 
-/// As a pattern in a query: everything but letters and digits is escaped, first for the one, then
-/// for the other.
+/// Escape a name for a regular expression inside a URL query: a backslash (%5C) for the former and
+/// percent-encoding for the latter, for every byte but letters and digits.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -119,7 +123,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// Beyond this, asking for all is cheaper than naming them.
+/// Beyond this many, one pattern for all clusters is cheaper for Envoy than their alternation.
 constexpr std::size_t kFewClusters = 12;
 
 std::string clusters_pattern(const std::vector<protocol::Unit>& units) {
@@ -149,7 +153,7 @@ AdminStats parse_stats(std::string_view text) {
     const auto newline = std::min(text.find('\n'), text.size());
     const auto line = text.substr(0, newline);
     text.remove_prefix(std::min(newline + 1, text.size()));
-    // No name has a colon: Envoy replaces them.
+    // The first ": " ends the name: Envoy replaces colons in names by '_'.
     const auto colon = line.find(": ");
     if (colon != std::string_view::npos)
       read_stat(out, line.substr(0, colon), line.substr(colon + 2));
@@ -165,7 +169,7 @@ std::string stat_name(std::string cluster) {
 bool parse_listeners(std::string_view text, AdminDump& into) {
   return each_config(text, [&](const json& config) {
     const auto name = text_at(config, {"name"});
-    if (name.empty()) return;  // a second report of a failed one
+    if (name.empty()) return;  // Envoy lists a failed listener twice, once without its name
     into.listeners[name] = {text_at(config, {"active_state", "version_info"}),
                             text_at(config, {"warming_state", "version_info"}),
                             text_at(config, {"error_state", "details"})};

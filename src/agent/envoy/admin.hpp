@@ -1,11 +1,19 @@
 #pragma once
-// What Envoy's admin interface says about its configuration, and what it means for a unit. Pure:
-// see admin_client.hpp for the socket. Facts about Envoy 1.40 this rests on:
-// - a resource keeps its old version while its snapshot stays the same (hence XdsHistory);
-// - LDS and CDS are applied in part: good resources go live although the update counts as rejected,
-//   and version_text stays old; a field Envoy does not know refuses the whole file instead;
-// - listeners carry error_state.details in the dump, clusters and endpoints only log theirs;
-// - the dump has no version for endpoints; the cluster's version_text stat has.
+// What Envoy's admin interface reports about its configuration, and whether that means ACK or NACK
+// for a unit. Pure: see admin_client.hpp for the socket, ack_poller.hpp for the sequence.
+//
+// Facts about Envoy 1.40 this rests on (recorded in test/agent/fixtures):
+// - A resource keeps the version_info it was first accepted with while its content stays the same.
+//   "Active with an old version" may therefore be current; XdsHistory knows.
+// - LDS and CDS updates are applied in part: good resources go live although the update counts as
+//   update_rejected, and the subscription's version_text stays old. A field Envoy does not know
+//   (--reject-unknown-dynamic-fields) rejects the whole file instead.
+// - update_failure counts files that cannot be parsed, update_rejected content that is refused.
+// - A failed listener, also one that cannot bind, has error_state.details in the config dump.
+//   Clusters and endpoints have no such field; their errors are only logged (see envoy_log.hpp).
+// - The config dump has no version for endpoints; the statistic cluster.NAME.version_text has.
+// - A new or changed listener or cluster is "warming" until what it depends on is ready; until then
+//   its predecessor serves.
 
 #include "envoy/xds.hpp"
 
@@ -17,26 +25,27 @@
 
 namespace kindlb::agent {
 
-/// Counters of one subscription.
+/// Statistics of one xDS subscription. The counters only grow while Envoy runs.
 struct SubscriptionStats {
-  std::string version;
-  std::uint64_t accepted = 0;
+  std::string version;         ///< version_text: of the last update that was accepted whole
+  std::uint64_t accepted = 0;  ///< update_success
   std::uint64_t rejected = 0;  ///< update_rejected + update_failure
 
   bool operator==(const SubscriptionStats&) const = default;
 };
 
 struct AdminStats {
-  bool live = false;
+  bool live = false;  ///< server.state is LIVE: Envoy has finished its initialization
   SubscriptionStats lds;
   SubscriptionStats cds;
   std::uint64_t warming_listeners = 0;
   std::uint64_t warming_clusters = 0;
-  std::map<std::string, SubscriptionStats> eds;  ///< by the cluster's name as stats spell it
+  std::map<std::string, SubscriptionStats> eds;  ///< by stat_name of the cluster
 };
 
-/// Asks for exactly what parse_stats reads; of clusters, only for those of the units, unless they
-/// are many.
+/// Return the request for exactly what parse_stats reads; of clusters only those of the units,
+/// unless they are many: with hundreds of Services the full list would dominate the cost of an
+/// update.
 std::string stats_path(const std::vector<protocol::Unit>& units);
 inline constexpr const char* kListenersPath =
     "/config_dump?resource=dynamic_listeners&mask=name,active_state.version_info,"
@@ -46,11 +55,12 @@ inline constexpr const char* kActiveClustersPath =
 inline constexpr const char* kWarmingClustersPath =
     "/config_dump?resource=dynamic_warming_clusters&mask=version_info,cluster.name";
 
+/// Parse the text form, "name: value" per line. Unknown names are ignored.
 AdminStats parse_stats(std::string_view text);
-/// How a cluster's name appears in stats.
+/// Return a cluster's name as statistics spell it: ':' becomes '_'.
 std::string stat_name(std::string cluster);
 
-/// What the config dump says of one resource; versions are empty where there is none.
+/// One resource in the config dump. Versions are empty where there is no such state.
 struct DumpedResource {
   std::string active;
   std::string warming;
@@ -62,25 +72,27 @@ struct AdminDump {
   std::map<std::string, DumpedResource> listeners;
   std::map<std::string, DumpedResource> clusters;
 };
-/// False if the text is no such dump.
+/// Add what a dump says to `into`. False if the text is not a config dump.
 bool parse_listeners(std::string_view text, AdminDump& into);
 bool parse_clusters(std::string_view text, bool warming, AdminDump& into);
 
+/// Envoy's decision about a unit, a listener, a cluster or its endpoints.
 struct AckStatus {
   enum class Kind { Pending, Acked, Nacked };
   Kind kind = Kind::Pending;
-  std::string text;  ///< Envoy's own words, where the dump has them
+  std::string text;  ///< Envoy's error message, where the dump has one
 
   bool operator==(const AckStatus&) const = default;
 };
 
-/// True once Envoy has dealt with the newest generation, one way or the other. `before`: the stats
-/// when it was written, or default ones if Envoy started since.
+/// Return whether Envoy has processed the newest version of LDS and CDS, accepting or rejecting it.
+/// `before`: the statistics when it was written, or default ones if Envoy has started since.
 bool is_processed(const AdminStats& now, const AdminStats& before, const XdsHistory& history);
-/// True if everything of the newest generation was accepted and is active: no dump is needed then.
+/// Return whether everything in the newest version was accepted and is active: no dump is needed.
 bool is_all_active(const AdminStats& now, const XdsHistory& history);
 
-/// Whether Envoy has taken the unit's listeners, clusters and endpoints as they are in `history`.
+/// Return whether Envoy runs the unit's listeners, clusters and endpoints as `history` has them
+/// now. One NACK makes the unit NACKed; otherwise one pending resource makes it pending.
 AckStatus unit_status(const protocol::Unit& unit, const AdminStats& now, const AdminStats& before,
                       const AdminDump& dump, const XdsHistory& history);
 

@@ -52,7 +52,8 @@ void AdminClient::get(const std::string& path, Done done) {
   });
 }
 
-/// False: the request failed.
+/// Send what is left of the request. False: it failed and `done` has been called, which may have
+/// started another one.
 bool AdminClient::send_request() {
   const auto sent = ::send(connection_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) {
@@ -89,6 +90,7 @@ void AdminClient::fail(const std::string& detail) {
   finish(unavailable(detail));
 }
 
+/// Moved out before the call: `done` may call get(), which sets the next one.
 void AdminClient::finish(core::Result<std::string> result) {
   loop_.cancel(timer_);
   const auto done = std::exchange(done_, nullptr);

@@ -1,6 +1,8 @@
 #pragma once
-// GET requests to Envoy's admin interface on its unix socket, one at a time, on the loop. The
-// connection is kept between requests. Not thread-safe.
+// GET requests to Envoy's admin interface on its unix socket. Not a general HTTP client: one
+// request at a time, no redirects, no retries. The connection is kept between requests, since
+// AckPoller sends many in quick succession. Runs on the loop, which must outlive it; not
+// thread-safe.
 
 #include "envoy/http_response.hpp"
 #include "kindlb/base/fd.hpp"
@@ -22,9 +24,11 @@ class AdminClient {
   AdminClient(const AdminClient&) = delete;
   AdminClient& operator=(const AdminClient&) = delete;
 
-  /// REQUIRES: no request under way. `done` is called later, from the loop, unless close() comes
-  /// first. Anything but a 200 within the deadline is an error.
+  /// Send a request. `done` is called from the loop, never from within get(), unless close() comes
+  /// first. Anything but a 200 within two seconds is an error; the connection is then closed.
+  /// REQUIRES: no request under way.
   void get(const std::string& path, Done done);
+  /// Abandon the request under way, without calling its `done`, and close the connection.
   void close();
 
  private:

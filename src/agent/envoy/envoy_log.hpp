@@ -1,8 +1,9 @@
 #pragma once
-// Envoy's log on its way to `docker logs`: passed on line by line, while what Envoy says about a
-// refused configuration is kept. The admin interface has those words for listeners only, so the log
-// is the one place to learn why a cluster, endpoints or a whole file was refused. They go into
-// messages; no decision rests on them. Pure.
+// Envoy's log on its way to `docker logs`: passed on line by line, while the reasons of rejected
+// configuration are kept. The admin interface has a reason for listeners only, so the log is the
+// one place to learn why Envoy rejected a cluster, endpoints or a whole file. Reasons go into
+// messages for users; no decision rests on the log's wording, which may change with Envoy's
+// version. Pure, bounded in lines and length.
 
 #include "kindlb/core/line_splitter.hpp"
 #include "kindlb/protocol/protocol.hpp"
@@ -15,11 +16,12 @@ namespace kindlb::agent {
 
 class EnvoyLog {
  public:
-  /// What Envoy logs is one line of ours per line of Envoy's; returns the complete lines.
+  /// Take in bytes and return the lines they complete. A line beyond the limit is dropped.
   std::vector<std::string> feed(std::string_view bytes);
-  /// Forgets the refusals so far: a new configuration is about to be tried.
+  /// Forget what has been logged so far: a new update is about to be written.
   void forget_rejections() { rejections_.clear(); }
-  /// Why the unit was refused, as far as the log since mark() tells; empty if it does not.
+  /// Return why Envoy rejected the unit, as far as the log since forget_rejections() tells: the
+  /// reason for one of its resources, else that for a whole file. Empty if there is neither.
   std::string reason_for(const protocol::Unit& unit) const;
 
  private:

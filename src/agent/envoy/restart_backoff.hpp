@@ -1,5 +1,7 @@
 #pragma once
-// How long to wait before Envoy is started again. Pure: times are given.
+// How long to wait before Envoy is started again. Unlike core::Backoff, which spreads the retries
+// of many clients, this is one process that restarts its own child: the first restart is immediate,
+// there is no jitter, and a stable run resets it. Pure: times are given.
 
 #include <chrono>
 #include <cstddef>
@@ -10,7 +12,8 @@ class RestartBackoff {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
-  /// The delay after an end, given how long the process had lived. A life of kStable forgives all.
+  /// Return the delay before the next start, given how long Envoy ran. A run of at least kStable
+  /// starts the sequence over.
   Duration next(Duration lived);
 
   static constexpr std::chrono::seconds kStable{10};

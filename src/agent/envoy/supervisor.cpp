@@ -19,8 +19,11 @@ namespace {
 
 constexpr std::chrono::seconds kTermGrace{2};
 
-/// Between fork and exec. Leaving uid 0 drops every capability; the parent-death signal is set
-/// after it, since changing the uid clears it.
+/// Become Envoy's user, between fork and exec. Changing from uid 0 to another drops the effective
+/// and permitted capabilities; ambient ones would survive exec and are cleared. The parent-death
+/// signal comes after it, since the kernel clears it when credentials change: if the agent dies,
+/// its Envoy must not keep the ports of a container that is about to restart. The signal mask is
+/// inherited through exec, and the agent blocks what it reads from a signalfd.
 bool drop_privileges(uid_t uid) {
   if (uid != 0 && (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 ||
                    ::setresuid(uid, uid, uid) != 0))
@@ -34,6 +37,8 @@ bool drop_privileges(uid_t uid) {
   return true;
 }
 
+/// In the child. Only stderr is redirected, which is where Envoy logs. An error is written to that
+/// pipe as well, so that it reaches `docker logs` the same way; 127 is the shell's status for it.
 [[noreturn]] void run_child(const EnvoyCommand& command, int log_pipe) {
   std::vector<char*> arguments;
   for (const auto& argument : command.arguments)
@@ -101,6 +106,7 @@ void Supervisor::stop() {
   });
 }
 
+/// The rest of the log is read before the pipe is closed: the last lines say why Envoy exited.
 bool Supervisor::reaped(pid_t pid, int wait_status) {
   if (pid != pid_) return false;
   pid_ = -1;

@@ -1,6 +1,14 @@
 #pragma once
-// Keeps Envoy running as an unprivileged child: starts it, passes its log on, starts it again when
-// it ends. Runs on the loop; told of exited children by whoever reaps them. Not thread-safe.
+// Keeps Envoy running as an unprivileged child: starts it, passes its log on, and starts it again
+// when it exits, after a backoff.
+//
+// There is one Envoy at a time. A restart is a cold start: Envoy's hot restart is switched off,
+// since it needs shared memory and two Envoys at once, and configuration changes never need a
+// restart (file-based xDS). Connections through a crashed Envoy are lost.
+//
+// The supervisor does not wait for children itself: the agent is pid 1, so its SIGCHLD handling
+// reaps every child and reports Envoy through reaped(). Runs on the loop, which must outlive it;
+// not thread-safe. The destructor kills a running Envoy.
 
 #include "envoy/envoy_log.hpp"
 #include "envoy/restart_backoff.hpp"
@@ -19,16 +27,19 @@ namespace kindlb::agent {
 
 struct EnvoyCommand {
   std::vector<std::string> arguments;  ///< the program first
-  uid_t uid = 0;                       ///< and gid; 0: as we are (tests)
+  uid_t uid = 0;                       ///< and gid; 0: unchanged, for tests
 };
 
-/// How a process exited, from its wait status: "killed by signal 9", "exited with status 1".
+/// Describe a wait status: "killed by signal 9", "exited with status 1".
 std::string describe_exit(int wait_status);
 
 class Supervisor {
  public:
   struct Events {
+    /// Envoy has been started; whether it becomes live is for its admin interface to say.
     std::function<void()> started;
+    /// Envoy has exited, or could not be started. The restart is scheduled already, so that the
+    /// callee has at least one turn of the loop to put the files Envoy will read in order.
     std::function<void(const std::string& how)> exited;
   };
 
@@ -38,16 +49,18 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
+  /// Start Envoy. REQUIRES: it is not running.
   void start();
-  /// Asks Envoy to end, insists after two seconds, and does not start it again.
+  /// Send SIGTERM, after two seconds SIGKILL, and do not start Envoy again. `exited` is called when
+  /// it has exited, or at once if it does not run.
   void stop();
-  /// True if it was Envoy that exited.
+  /// Report a reaped child. Return whether it was Envoy.
   bool reaped(pid_t pid, int wait_status);
 
   bool is_running() const { return pid_ > 0; }
   std::uint32_t restarts() const { return starts_ == 0 ? 0 : starts_ - 1; }
   EnvoyLog& envoy_log() { return log_; }
-  /// Takes in what Envoy has logged by now.
+  /// Read what Envoy has logged by now, so that envoy_log() covers everything before this call.
   void drain_log();
 
  private:

@@ -13,9 +13,11 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxFileName = 200;
-/// Stored under its name, where every byte may take three.
+/// The unit's file in the state directory has its name, in which a byte may take three characters;
+/// file names are limited to 255.
 constexpr std::size_t kMaxUnitName = 80;
-/// Enough for any sequence of changes Envoy may not have seen yet.
+/// Versions to remember per resource. Envoy never lags behind by more than the pending update; what
+/// is active may be older, but then its content has not changed since, and it is the last entry.
 constexpr std::size_t kRemembered = 16;
 
 bool is_file_character(char c) {
@@ -33,7 +35,7 @@ std::string text_in(const json& object, const char* field) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Why `body` is not one object that calls itself `name` in `field`.
+/// Return why `body` is not one typed object whose `field` is `name`.
 std::string body_problem(const std::string& body, const char* field, const std::string& name) {
   const auto parsed = json::parse(body, nullptr, false);
   if (!parsed.is_object()) return "is not a JSON object";
@@ -68,7 +70,7 @@ std::string assignments_problem(const std::vector<protocol::Assignment>& assignm
   return {};
 }
 
-/// Puts `bodies` between the brackets of a discovery response.
+/// Return a DiscoveryResponse with these resources.
 template <typename Bodies>
 std::string response(XdsVersion version, const Bodies& bodies) {
   std::string out = R"({"version_info":")" + std::to_string(version) + R"(","resources":[)";
@@ -187,9 +189,9 @@ XdsVersion XdsHistory::endpoints_version(const std::string& file) const {
   return found == endpoints_.end() ? 0 : found->second;
 }
 
-bool has_reached(const std::string& version, XdsVersion generation) {
+bool has_reached(const std::string& version, XdsVersion expected) {
   const auto at = base::parse_number<XdsVersion>(version);
-  return at && *at >= generation;
+  return at && *at >= expected;
 }
 
 std::vector<XdsFile> changed_files(const XdsHistory& history) {

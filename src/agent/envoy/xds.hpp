@@ -1,6 +1,7 @@
 #pragma once
-// What Envoy's files shall hold, composed from the units, and the memory of which version held
-// what. Pure: no files here (see files.hpp). Equal units give equal bytes, in any order.
+// The xDS content of Envoy's files, composed from units, and the history of its versions. Pure: see
+// files.hpp for the files themselves. Equal units give equal bytes whatever their order, so that an
+// unchanged file is recognized and not written: Envoy would re-read it for nothing.
 
 #include "kindlb/protocol/protocol.hpp"
 
@@ -12,9 +13,11 @@
 
 namespace kindlb::agent {
 
+/// Written as version_info; counts up from 1 each time the agent writes a file. It starts over when
+/// the container does, together with Envoy.
 using XdsVersion = std::uint64_t;
 
-/// Resources of all units together, by name: what Envoy is told.
+/// The complete configuration of Envoy: the resources of all units, by name.
 struct XdsSnapshot {
   struct Endpoints {
     std::string cluster;
@@ -28,30 +31,35 @@ struct XdsSnapshot {
   bool operator==(const XdsSnapshot&) const = default;
 };
 
-/// Adds the unit's resources. False if one of the names belongs to another unit; `conflict` names
-/// it.
+/// Add the unit's resources. False if a name is taken by another unit; `conflict` says which one.
+/// `snapshot` is then incomplete and must be discarded.
 bool add_unit(XdsSnapshot& snapshot, const protocol::Unit& unit, std::string& conflict);
 
-/// Where a listener for UDP binds: Envoy refuses one whose place another has. None: not for UDP.
+/// Return the address and port that a UDP listener binds, nothing for other listeners. Envoy
+/// rejects a listener whose address another one has.
 std::optional<core::Target> udp_socket_of(const std::string& listener_body);
 
-/// Why the unit cannot be handed to Envoy, whatever else is there; empty if it can. Bodies must be
-/// JSON objects, since they become part of one file with those of other units.
+/// Return why the unit is invalid by itself, empty if it is not. Bodies are pasted into one file
+/// with those of other units, so each must be a complete JSON object that bears its own name:
+/// anything else could damage the others' configuration.
 std::string invalid_reason(const protocol::Unit& unit);
 
-/// Remembers for every resource what it was since when. Envoy keeps a resource's old version while
-/// its snapshot stays the same, so "is the active version the wanted snapshot?" needs this memory.
+/// Remembers what each resource was in which version. Envoy keeps a resource's old version_info
+/// while its content stays the same, so whether the version it reports as active is the content
+/// wanted now can only be answered by looking up what that version contained.
 class XdsHistory {
  public:
-  /// The snapshot from generation `now` on.
+  /// Record what the files say from version `now` on. REQUIRES: `now` is greater than version().
   void record(const XdsSnapshot& snapshot, XdsVersion now);
 
+  /// Return whether the resource's content in that version, as Envoy reports it, is the same as
+  /// now.
   bool is_listener_current(const std::string& name, const std::string& version) const;
   bool is_cluster_current(const std::string& name, const std::string& version) const;
-  /// The generation in which this endpoint file last changed.
+  /// The version in which this endpoint file last changed; 0 if there is none.
   XdsVersion endpoints_version(const std::string& file) const;
 
-  /// The generation in which the listeners, or the clusters, last changed.
+  /// The version in which lds.json, or cds.json, last changed.
   XdsVersion listeners_version() const { return listeners_version_; }
   XdsVersion clusters_version() const { return clusters_version_; }
 
@@ -59,7 +67,7 @@ class XdsHistory {
   const XdsSnapshot& snapshot() const { return snapshot_; }
 
  private:
-  /// Since generation `since` the body was this; nothing: there was none.
+  /// From version `since` on the resource had this body; nothing: it did not exist.
   struct Span {
     XdsVersion since = 0;
     std::optional<std::string> body;
@@ -79,8 +87,8 @@ class XdsHistory {
   std::map<std::string, XdsVersion> endpoints_;
 };
 
-/// True if the version, as Envoy tells it, is of that generation or a later one.
-bool has_reached(const std::string& version, XdsVersion generation);
+/// Return whether the version that Envoy reports is `expected` or a later one.
+bool has_reached(const std::string& version, XdsVersion expected);
 
 struct XdsFile {
   std::string name;  ///< "lds.json", "cds.json" or "eds/<file>"
@@ -89,8 +97,9 @@ struct XdsFile {
   bool operator==(const XdsFile&) const = default;
 };
 
-/// What the newest generation changes, in the order it is to be put in place: a cluster's endpoints
-/// before the cluster, and that before its listener. The first generation changes everything.
+/// Return the files that the newest version changes, in the order to put them in place: endpoints
+/// before their cluster, clusters before the listeners that use them (make before break). The first
+/// version changes all of them, since the bootstrap names files that must exist.
 std::vector<XdsFile> changed_files(const XdsHistory& history);
 
 }  // namespace kindlb::agent

@@ -40,8 +40,8 @@ void AddressChecks::poll_later() {
   if (!std::exchange(polling_, true)) loop_.after(kPollInterval, [this] { poll_neighbours(); });
 }
 
-/// All checks that are over are collected before the first is told: what it does with the good news
-/// (announce) would disturb the others.
+/// Collect every check that has ended before calling the first `done`: what that does, announcing
+/// an address, empties the neighbour table the others still have to be read from.
 void AddressChecks::poll_neighbours() {
   std::list<std::pair<Done, std::string>> over;
   std::erase_if(pending_, [&](Pending& pending) {

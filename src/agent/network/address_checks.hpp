@@ -1,7 +1,14 @@
 #pragma once
-// Finds out whether addresses are free, without raw sockets: makes the kernel ask for each and
-// watches its neighbour table for 20 ms. Silence means free; that answer is good for a few seconds,
-// so that an Apply after a Prepare does not wait again. Runs on the loop; not thread-safe.
+// Address conflict detection: is an address in use by another host of the Docker network? Docker
+// does not know the addresses that proxies add, and another container may have been started with
+// one.
+//
+// RFC 5227 probes with ARP packets of its own, which needs CAP_NET_RAW. With CAP_NET_ADMIN alone
+// the kernel can be made to ask: forget the neighbour, send a datagram, and read the neighbour
+// table. On a local bridge a host answers within a millisecond, so 20 ms of silence mean free. That
+// result holds for a few seconds, so that an Apply after a Prepare does not wait again. An address
+// the agent has added itself is not checked. Runs on the loop, which must outlive it as must the
+// network; not thread-safe.
 
 #include "loop.hpp"
 #include "network/network.hpp"
@@ -17,14 +24,15 @@ namespace kindlb::agent {
 
 class AddressChecks {
  public:
-  /// Empty: every address is free or already ours. Otherwise what is wrong, for people.
+  /// Empty: every address is free or this container's own. Otherwise the problem, for users.
   using Done = std::function<void(const std::string& problem)>;
 
   AddressChecks(Loop& loop, Network& network) : loop_(loop), network_(network) {}
 
-  /// May call `done` before it returns.
+  /// Check all of the addresses; `done` is called once, perhaps before check() returns.
   void check(const std::vector<core::Cidr>& addresses, Done done);
-  /// The namespace's neighbour table was emptied (an announcement does that): asks again.
+  /// Solicit again for running checks, with a new reply window: the neighbour table was emptied, as
+  /// Network::announce does.
   void restart();
 
   static constexpr std::chrono::milliseconds kReplyWindow{20};
@@ -41,12 +49,12 @@ class AddressChecks {
   std::string solicit(Pending& pending);
   void poll_neighbours();
   void poll_later();
-  /// Nothing: still waiting. Empty: free.
+  /// Nothing: the reply window is still open. Empty: all are free.
   std::optional<std::string> result_of(const Pending& pending);
 
   Loop& loop_;
   Network& network_;
-  std::map<core::IpAddress, Loop::Clock::time_point> free_;
+  std::map<core::IpAddress, Loop::Clock::time_point> free_;  ///< found free, and when
   std::list<Pending> pending_;
   bool polling_ = false;
 };

@@ -18,14 +18,14 @@ namespace {
 constexpr std::array kClosedStates = {"06", "07", "0A"};  // TIME_WAIT, CLOSE, LISTEN
 constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-/// The kernel prints each 32-bit word of an address as a number of this machine's byte order.
+/// The kernel prints each 32-bit word of an address as a number in the host's byte order.
 bool read_word(std::string_view text, std::uint8_t* into) {
   const auto word = base::parse_number<std::uint32_t>(text, 16);
   if (word) std::memcpy(into, &*word, sizeof(*word));
   return word.has_value();
 }
 
-/// "0100007F:0050", or 32 digits for IPv6.
+/// Parse "0100007F:0050", or 32 digits and a port for IPv6.
 std::optional<core::IpAddress> parse_remote(std::string_view text) {
   const auto digits = text.substr(0, text.find(':'));
   if (digits.size() != 8 && digits.size() != 32) return std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
-// Whom this network namespace has TCP connections with, as the kernel lists them in /proc/net/tcp
-// and tcp6: what must not lose its route although nobody new is sent there.
+// The remote addresses of this network namespace's TCP connections, from /proc/net/tcp and tcp6. A
+// route to one of them must not be removed although no unit needs it any more: an endpoint that
+// terminates gracefully still has its connections.
 
 #include "kindlb/core/ip.hpp"
 
@@ -9,11 +10,11 @@
 
 namespace kindlb::agent {
 
-/// The remote addresses in one such list. Connections that are over do not count; IPv4 in an IPv6
-/// socket counts as IPv4. Lines that make no sense are skipped.
+/// Parse one such list. Listening and closed sockets do not count; an IPv4-mapped address counts as
+/// IPv4. Lines that cannot be parsed are skipped.
 std::set<core::IpAddress> parse_connections(std::string_view text);
 
-/// Both lists of this namespace; empty where there are none.
+/// Read both lists of this namespace. A list that cannot be read counts as empty.
 std::set<core::IpAddress> connected_peers();
 
 }  // namespace kindlb::agent

@@ -49,8 +49,10 @@ ifinfomsg link_header(unsigned interface) {
 
 std::string add_address(unsigned interface, const core::Cidr& address) {
   const bool v6 = address.address.family() == core::IpFamily::V6;
-  // Without a route of its own the address never becomes the source of other traffic; an IPv6 one
-  // must be called deprecated for that as well. We have looked for duplicates ourselves (no DAD).
+  // Envoy's own connections to endpoints must keep the container's address as their source. Without
+  // a prefix route an IPv4 address is not selected; an IPv6 address must be deprecated as well
+  // (preferred lifetime 0, RFC 6724 rule 3). Duplicate address detection is done by AddressChecks,
+  // before the address is added: the kernel's would delay its use by a second.
   const std::uint32_t flags = IFA_F_NOPREFIXROUTE | (v6 ? unsigned{IFA_F_NODAD} : 0U);
   Request request(RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
                   address_header(interface, address));
@@ -72,7 +74,7 @@ std::string remove_address(unsigned interface, const core::Cidr& address) {
 std::string add_route(const core::Route& route, bool replace) {
   const unsigned flags = NLM_F_ACK | NLM_F_CREATE | (replace ? NLM_F_REPLACE : NLM_F_EXCL);
   Request request(RTM_NEWROUTE, flags, route_header(route));
-  const auto network = route.to.first();  // the kernel refuses host bits
+  const auto network = route.to.first();  // the kernel rejects a destination with host bits
   request.attribute(RTA_DST, raw(network)).attribute(RTA_GATEWAY, raw(route.via));
   return std::move(request).bytes();
 }

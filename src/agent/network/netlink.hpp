@@ -1,6 +1,6 @@
 #pragma once
-// Messages of rtnetlink(7) as bytes: building requests, reading answers. Pure, no sockets; answers
-// are read with bounds checks. See network.hpp for the socket.
+// Messages of rtnetlink(7) as bytes: builds requests, parses replies. Pure, no sockets: see
+// network.hpp. Parsers check every length, skip what they do not know and return what was complete.
 
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/proxy_config.hpp"
@@ -13,7 +13,8 @@
 
 namespace kindlb::agent::netlink {
 
-/// Marks our routes in the kernel's table, so that a delete can never hit somebody else's.
+/// Routing protocol number of the agent's routes. A delete request carries it and so can never
+/// match a route that Docker or a user has added. 107 is not assigned in rt_protos.
 inline constexpr std::uint8_t kRouteProtocol = 107;
 
 struct InterfaceAddress {
@@ -29,7 +30,8 @@ struct Neighbour {
   std::uint16_t state = 0;  ///< NUD_*
   std::string mac;          ///< "02:42:ac:12:00:02", empty while unknown
 
-  /// Somebody answered for the address.
+  /// Return whether a host has answered for the address: its link address is known and has not
+  /// failed since.
   bool is_present() const;
   bool operator==(const Neighbour&) const = default;
 };
@@ -42,15 +44,18 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// Build the request that adds an address, as a secondary one that never becomes a source address.
 std::string add_address(unsigned interface, const core::Cidr& address);
 std::string remove_address(unsigned interface, const core::Cidr& address);
-/// `replace`: the route is already ours. Otherwise an existing route makes the kernel refuse.
+/// `replace`: change the gateway of a route the agent has added. Otherwise an existing route to the
+/// same destination makes the kernel reply EEXIST.
 std::string add_route(const core::Route& route, bool replace);
 std::string remove_route(const core::Route& route);
 std::string remove_neighbour(unsigned interface, const core::IpAddress& address);
-/// Turns on the gratuitous ARP that a change of the link's address makes (arp_notify).
+/// Turn on arp_notify: gratuitous ARP whenever the link's address is set.
 std::string enable_notify(unsigned interface);
-/// Sets the address the link already has: the kernel then announces every IP address on it.
+/// Set the link's address. With the one it already has, the only effect is that the kernel
+/// announces every IP address on the link.
 std::string set_link_address(unsigned interface, std::string_view mac_bytes);
 std::string dump_addresses();
 std::string dump_links();
@@ -60,7 +65,8 @@ std::vector<InterfaceAddress> parse_addresses(std::string_view answer);
 std::vector<Link> parse_links(std::string_view answer);
 std::vector<Neighbour> parse_neighbours(std::string_view answer);
 
-/// The kernel's verdict in an answer: 0, an errno, or nothing while more is to come.
+/// Return what ends a reply: 0 for an ACK or the end of a dump, an errno for an error, nothing
+/// while more is to come.
 std::optional<int> parse_ack(std::string_view answer);
 
 }  // namespace kindlb::agent::netlink

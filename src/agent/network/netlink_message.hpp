@@ -1,5 +1,6 @@
 #pragma once
-// A netlink message as bytes: header, the subsystem's own header, attributes.
+// A netlink message as bytes (netlink(7)): nlmsghdr, the subsystem's own header, attributes. Shared
+// by rtnetlink and nf_tables. Pure.
 
 #include "kindlb/core/ip.hpp"
 
@@ -23,7 +24,8 @@ inline std::string_view raw(const core::IpAddress& address) {
   return {reinterpret_cast<const char*>(address.bytes().data()), address.bits() / 8};
 }
 
-/// An attribute as bytes, for nesting one in another.
+/// Return an attribute as bytes, padded to four as the kernel wants it; its value may be
+/// attributes.
 inline std::string nested(std::uint16_t type, std::string_view value) {
   const rtattr head{static_cast<unsigned short>(sizeof(rtattr) + value.size()), type};
   std::string out(reinterpret_cast<const char*>(&head), sizeof(head));
@@ -32,6 +34,7 @@ inline std::string nested(std::uint16_t type, std::string_view value) {
   return out;
 }
 
+/// Builds one request. The length in the header is set by bytes(), which ends the building.
 class Request {
  public:
   template <typename Header>
@@ -48,7 +51,7 @@ class Request {
     bytes_ += nested(type, value);
     return *this;
   }
-  /// Attributes that are bytes already.
+  /// Append attributes that have been encoded already.
   Request& attributes(std::string_view several) {
     bytes_ += several;
     return *this;

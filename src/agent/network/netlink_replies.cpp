@@ -1,4 +1,4 @@
-// Answers of rtnetlink(7).
+// Replies of rtnetlink(7).
 #include "kindlb/base/number.hpp"
 #include "network/netlink.hpp"
 #include "network/netlink_message.hpp"
@@ -29,7 +29,7 @@ std::optional<T> take(std::string_view& from) {
   return out;
 }
 
-/// Calls visit(header, payload) for each complete message.
+/// Call visit(header, payload) for each complete message.
 template <typename Visit>
 void each_message(std::string_view answer, Visit visit) {
   while (answer.size() >= sizeof(nlmsghdr)) {
@@ -53,7 +53,7 @@ void each_attribute(std::string_view attributes, Visit visit) {
   }
 }
 
-/// Collects from every message of `type` what `read` makes of its header and attributes.
+/// Collect from every message of `type` what `read` returns for its header and attributes.
 template <typename Header, typename Out, typename Read>
 std::vector<Out> collect(std::string_view answer, std::uint16_t type, Read read) {
   std::vector<Out> out;

@@ -68,7 +68,7 @@ bool Network::holds(const core::IpAddress& address) const {
                      [&](const auto& entry) { return entry.first.address == address; });
 }
 
-/// The interface, loopback aside, with an address on the same network.
+/// Return the interface, other than loopback, that has an address on the same network.
 core::Result<unsigned> Network::interface_for(const core::IpAddress& address) {
   const auto links = request(netlink::dump_links(), "list links");
   if (!links) return links.error();
@@ -103,10 +103,12 @@ bool Network::announce() {
   return !interfaces.empty();
 }
 
-/// Neighbours may still know another container's link address for ours. The kernel broadcasts its
-/// own for every IP address of a link whose link address is set, even to what it was: gratuitous
-/// ARP if arp_notify is on, and unsolicited neighbour advertisements if ndisc_notify is (a sysctl
-/// of the container). No raw socket is needed. Failing is not fatal: neighbours learn later.
+/// Neighbours may still have the MAC address of the container that had this IP address before. When
+/// a link's address is set, even to the value it has, the kernel (NETDEV_CHANGEADDR) flushes the
+/// link's neighbours and announces every IP address on it: by gratuitous ARP if arp_notify is on,
+/// and by unsolicited neighbour advertisements if ndisc_notify is, a sysctl that kindlb sets on the
+/// container. That needs no raw socket. Failure is not fatal: neighbours find out when their entry
+/// becomes stale.
 void Network::announce(unsigned interface) {
   const auto links = request(netlink::dump_links(), "list links");
   if (!links) return;

@@ -1,7 +1,11 @@
 #pragma once
-// The addresses and routes of the container's network namespace, through rtnetlink. Needs only
-// CAP_NET_ADMIN. Remembers what it added, and touches nothing else. Calls are short and blocking
-// (the kernel answers at once). Not thread-safe.
+// The addresses and routes of the container's network namespace, through rtnetlink. Needs
+// CAP_NET_ADMIN and nothing else: no raw sockets, no `ip` program in the image.
+//
+// It remembers what it has added and changes nothing else, so addresses and routes that Docker
+// manages are safe. The memory starts empty, which is right: a namespace is created anew whenever
+// the container starts, and the kernel drops what was in the old one. Calls block, briefly: the
+// kernel replies at once. Not thread-safe.
 
 #include "kindlb/base/fd.hpp"
 #include "kindlb/core/result.hpp"
@@ -14,11 +18,12 @@
 
 namespace kindlb::agent {
 
-/// What all units together want of the namespace.
+/// What the namespace should have for all units together. Units may share addresses and routes.
 struct DesiredNetwork {
   std::set<core::Cidr> addresses;
   std::map<core::Cidr, core::IpAddress> routes;  ///< destination -> gateway
 
+  /// Add a unit's needs. Where two name different gateways for a destination, the later call wins.
   void add(const std::vector<core::Cidr>& more_addresses,
            const std::vector<core::Route>& more_routes);
 };
@@ -27,22 +32,25 @@ class Network {
  public:
   static core::Result<Network> open();
 
+  /// Return whether this object has added the address.
   bool holds(const core::IpAddress& address) const;
-  /// Adds what is missing of the desired; stops at the first refusal. The error's operation names
-  /// the address or route.
+  /// Add what is missing; stop at the first failure. The error's operation names the address or
+  /// route. What has been added before stays and counts as added by this object.
   core::Result<void> add_addresses(const DesiredNetwork& desired);
   core::Result<void> add_routes(const DesiredNetwork& desired);
-  /// Tells the neighbours about addresses added since the last call. It empties the namespace's own
-  /// neighbour table (connections then look their peers up again), so it is done once for many.
-  /// False: there was nothing to announce.
+  /// Announce addresses added since the last call to the neighbours. This empties the namespace's
+  /// own neighbour table, and packets that wait for resolution are dropped: announce once for many
+  /// addresses, and not while an answer is awaited. Return whether there was anything to announce.
   bool announce();
-  /// Removes what we added and nobody wants any more, except routes to hosts that connections still
-  /// go to: an endpoint that leaves gracefully ends them itself. True: such a route was kept.
+  /// Remove what was added and is not desired any more, except host routes with open TCP
+  /// connections: an endpoint that terminates gracefully closes them itself. Return whether such a
+  /// route was kept; call again later.
   bool remove_stale(const DesiredNetwork& desired);
 
-  /// Makes the kernel ask who has the address. Forgets a former answer first.
+  /// Make the kernel send an ARP request or neighbour solicitation for the address. A former answer
+  /// is forgotten first.
   core::Result<void> solicit(const core::IpAddress& address);
-  /// The neighbour that answered for the address, if one did.
+  /// Return the neighbour that has answered for the address, if any.
   std::optional<netlink::Neighbour> find_neighbour(const core::IpAddress& address);
 
  private:
@@ -53,8 +61,8 @@ class Network {
   void announce(unsigned interface);
 
   base::Fd socket_;
-  std::map<core::Cidr, unsigned> addresses_;      ///< ours, with their interface
-  std::map<core::Cidr, core::IpAddress> routes_;  ///< ours
+  std::map<core::Cidr, unsigned> addresses_;      ///< added, with their interface
+  std::map<core::Cidr, core::IpAddress> routes_;  ///< added, with their gateway
   std::set<unsigned> unannounced_;                ///< interfaces with new addresses
 };
 

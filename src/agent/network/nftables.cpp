@@ -22,7 +22,7 @@ constexpr const char* kTable = "kindlb";
 constexpr const char* kInput = "input";
 constexpr const char* kOutput = "output";
 
-// Where things are in the headers of IP and UDP.
+// Positions in the headers of IPv4, IPv6 and UDP, for "payload" expressions.
 struct Field {
   std::uint32_t base;
   std::uint32_t offset;
@@ -61,7 +61,7 @@ std::string two_bytes(std::uint16_t value) {
   return {reinterpret_cast<const char*>(&wire), sizeof(wire)};
 }
 
-// Expressions: the words of a rule ---------------------------------------------------------------
+// Expressions: what a rule consists of -----------------------------------------------------------
 
 std::string expression(const std::string& name, const std::string& content) {
   return group(NFTA_LIST_ELEM, text(NFTA_EXPR_NAME, name) + group(NFTA_EXPR_DATA, content));
@@ -95,7 +95,7 @@ std::string within(const Field& field, const core::Cidr& range) {
          compare(NFT_CMP_LTE, raw(range.last()));
 }
 
-/// Writes the port and, if there is one, mends the checksum.
+/// Write the port into the packet. With a checksum the kernel updates it incrementally.
 std::string set_port(const Field& field, std::uint16_t port, bool has_checksum = true) {
   const auto value = expression(
       "immediate", number(NFTA_IMMEDIATE_DREG, NFT_REG_1) +
@@ -117,6 +117,7 @@ std::string verdict(int code, const std::string& chain = {}) {
 
 // Messages ---------------------------------------------------------------------------------------
 
+/// A batch of nf_tables messages for one family.
 class Messages {
  public:
   explicit Messages(IpFamily family)
@@ -171,7 +172,7 @@ class Messages {
 
   unsigned char family_;
   std::uint32_t sequence_ = 0;
-  std::size_t last_ = 0;  ///< where the last message begins
+  std::size_t last_ = 0;  ///< offset of the last message, the only one to be acknowledged
   std::uint16_t last_flags_ = 0;
   std::string bytes_;
 };
@@ -190,7 +191,9 @@ std::string sent_from(const UdpRule& rule, std::uint16_t port) {
          equals(kSourcePort, two_bytes(port));
 }
 
-/// IPv4 allows a checksum of zero, for none: mended, it would be a wrong one.
+/// Add a chain that redirects and return the verdict that goes there. UDP over IPv4 allows a
+/// checksum of zero for "none" (RFC 768): updated, it would become a wrong one, so it must stay
+/// zero.
 std::string add_redirect_chain(Messages& messages, const UdpRule& rule, const std::string& chain) {
   messages.add_chain(chain);
   messages.add_rule(chain, equals(kChecksum, two_bytes(0)) +
@@ -199,7 +202,9 @@ std::string add_redirect_chain(Messages& messages, const UdpRule& rule, const st
   return verdict(NFT_GOTO, chain);
 }
 
-/// To be admitted first, then to go where it belongs.
+/// Filter by source address first, then redirect. Both end with an accept, after which no rule of
+/// the input chain sees the packet: the one that blocks the redirect port does not hit redirected
+/// ones.
 void add_port_rules(Messages& messages, const UdpRule& rule, const std::string& chain) {
   const auto family = family_of(rule);
   messages.add_chain(chain);
@@ -214,7 +219,8 @@ void add_port_rules(Messages& messages, const UdpRule& rule, const std::string& 
   messages.add_rule(kInput, destined_to(rule, rule.at.port) + verdict(NFT_JUMP, chain));
 }
 
-/// Its own port is nobody's but the rule's, and does not show in answers.
+/// Block the redirect port from outside, and let answers from it appear to come from the rule's
+/// port.
 void add_redirect_port_rules(Messages& messages, const UdpRule& rule) {
   messages.add_rule(kInput, destined_to(rule, rule.divert) + verdict(NF_DROP));
   messages.add_rule(kOutput, sent_from(rule, rule.divert) + set_port(kSourcePort, rule.at.port) +
@@ -231,7 +237,7 @@ bool has_rules(IpFamily family, const Rules& rules) {
 
 std::string replace_rules(IpFamily family, const Rules& rules) {
   Messages messages(family);
-  // A table must be there to be removed.
+  // Deleting a table that does not exist is an error, and creating one that exists is not.
   messages.add_table();
   messages.remove_table();
   if (!has_rules(family, rules)) return std::move(messages).finish();

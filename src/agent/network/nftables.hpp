@@ -1,5 +1,13 @@
 #pragma once
-// The rules for gates as messages of nf_tables. Pure, no sockets: see packet_filter.hpp.
+// UDP rules as nf_tables messages. Pure, no sockets: see packet_filter.hpp. Why there are rules at
+// all, and in which order they and Envoy's listeners change, is in agent_udp_rules.cpp.
+//
+// There is one table per family, with an input and an output chain and one chain per rule:
+//   input   to AT: jump to the rule's chain, which accepts, redirects or drops by source address
+//           to a redirect port, from outside: drop
+//   output  from a redirect port: rewrite the source port to that of AT
+// Redirection rewrites the port in the packet ("payload" expressions) and uses neither NAT nor
+// conntrack, so it holds for the next datagram of any flow and leaves no state behind.
 
 #include "kindlb/core/proxy_config.hpp"
 
@@ -10,8 +18,9 @@ namespace kindlb::agent::nftables {
 
 struct Rules {
   std::vector<core::UdpRule> active;
-  /// Those whose diverting is not in force while its listener may be open: it is not there yet, or
-  /// has answers to give. Nobody reaches it, and what it sends comes from `at`.
+  /// Rules whose redirection is not in force while the listener on the redirect port may be open:
+  /// not yet committed, draining or quarantined. The redirect port is blocked from outside, and
+  /// what is sent from it appears to come from `at`.
   std::vector<core::UdpRule> idle;
 
   bool operator==(const Rules&) const = default;
@@ -20,9 +29,9 @@ struct Rules {
 /// Return whether any of the rules, active or idle, is for that family.
 bool has_rules(core::IpFamily family, const Rules& rules);
 
-/// Puts the rules of one family in the place of those there were. Without any there is no table.
-/// The messages are taken or refused together: the last is acknowledged, or one that is refused
-/// named.
+/// Return a batch that replaces all rules of one family; without rules for it, there is no table.
+/// The kernel applies a batch as one transaction: every packet sees the old rules or the new ones.
+/// It replies once: an ACK for the last message, or an error for the first one it refuses.
 std::string replace_rules(core::IpFamily family, const Rules& rules);
 
 }  // namespace kindlb::agent::nftables

@@ -19,7 +19,7 @@ using core::Error;
 using core::ErrorKind;
 using core::IpFamily;
 
-/// For a thousand ranges and more.
+/// A batch is sent as one datagram, and a thousand source ranges exceed the default buffer.
 constexpr int kSendBuffer = 16 << 20;
 
 Error error_of(int number) {
@@ -27,7 +27,7 @@ Error error_of(int number) {
   return {kind, "set the rules for datagrams", std::strerror(number)};
 }
 
-/// One socket per batch: what is left unread of a refused one must not answer for the next.
+/// A socket per batch: replies to a refused one that were not read must not be taken for the next.
 core::Result<void> send(const std::string& batch) {
   const base::Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
   if (!socket) return error_of(errno);
@@ -47,7 +47,7 @@ core::Result<void> send(const std::string& batch) {
   }
 }
 
-/// Tried with every word that rules have, for an address that nothing is sent to.
+/// Install and remove a rule with every kind of expression, for the unspecified address.
 bool probe_kernel(IpFamily family) {
   core::UdpRule rule;
   rule.at = {core::IpAddress::from_bytes(family, {}), 1};

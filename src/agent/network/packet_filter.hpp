@@ -1,6 +1,7 @@
 #pragma once
-// The gates of the container's network namespace, as rules of nf_tables. Needs only CAP_NET_ADMIN.
-// Calls are short and blocking (the kernel answers at once). Not thread-safe.
+// The UDP rules of the container's network namespace, installed through nf_tables. Needs
+// CAP_NET_ADMIN and no `nft` program. It owns the table "kindlb" of each family and replaces it as
+// a whole. Calls block, briefly: the kernel replies at once. Not thread-safe.
 
 #include "kindlb/core/result.hpp"
 #include "network/nftables.hpp"
@@ -11,17 +12,21 @@ namespace kindlb::agent {
 
 class PacketFilter {
  public:
-  /// Asks the kernel whether it can do all of it: nf_tables, or a family, may not be there.
+  /// Find out whether the kernel supports every expression that rules use, in both families, by
+  /// installing a rule for an address that gets no datagrams: a kernel may have nf_tables without
+  /// all of its modules. Removes the rules of a former run in this namespace.
   PacketFilter();
 
-  /// False: rules have no effect, and Envoy must do it.
+  /// False: set() does nothing, and Envoy must filter.
   bool is_supported() const { return supported_; }
-  /// The rules from now on. Datagrams on their way meet either the old ones or the new ones.
+  /// Install these rules in the place of all others, for each family in one transaction. After an
+  /// error a family may have either its old rules or the new ones; the next call installs both
+  /// again.
   core::Result<void> set(const nftables::Rules& rules);
 
  private:
   bool supported_ = false;
-  std::optional<nftables::Rules> rules_;  ///< none: a family may have others
+  std::optional<nftables::Rules> rules_;  ///< in force; none: unknown after an error
 };
 
 }  // namespace kindlb::agent

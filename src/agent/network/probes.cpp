@@ -15,7 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kFirstRetry{20};
 constexpr milliseconds kSlowestRetry{200};
-/// A lost first packet is sent again only after a second; a new connection is tried before that.
+/// TCP repeats a lost SYN only after a second. A new connection is tried before that: the first
+/// packet to a neighbour is often lost while its address is being resolved.
 constexpr milliseconds kFirstRoundTimeout{100};
 constexpr std::size_t kMaxTargets = 16;
 
@@ -57,7 +58,7 @@ void Prober::round() {
 }
 
 void Prober::round_timed_out() {
-  if (Loop::Clock::now() + round_timeout_ >= deadline_) return;  // let the last round end in peace
+  if (Loop::Clock::now() + round_timeout_ >= deadline_) return;  // the last round gets all the time
   last_failure_ = attempts_.begin()->second.target.text() + ": no answer";
   round_timeout_ *= 2;
   drop_attempts();
@@ -97,7 +98,8 @@ void Prober::failed(const core::Target& target, int error) {
 void Prober::round_ended() {
   loop_.cancel(round_timer_);
   if (probe_.targets.empty()) return finish(protocol::ProbeResult::Unreachable, "no target");
-  // Waiting cannot create a route; everything else may still come up.
+  // Without a route waiting does not help: routes are installed before probes start. A refused
+  // connection may be a pod that is just starting.
   if (no_route_) return finish(protocol::ProbeResult::Unreachable, last_failure_);
   if (Loop::Clock::now() + retry_delay_ >= deadline_)
     return;  // deadline_passed() has the last word
@@ -121,7 +123,7 @@ void Prober::finish(protocol::ProbeResult result, std::string detail) {
   loop_.cancel(retry_timer_);
   loop_.cancel(round_timer_);
   loop_.cancel(deadline_timer_);
-  // The owner may destroy us in `done`.
+  // From the loop, not from here: the owner may destroy this object in `done`.
   if (!starting_) loop_.after({}, done_);
 }
 

@@ -1,6 +1,11 @@
 #pragma once
-// Tries to connect to a probe's targets until one accepts: many at once, again and again until the
-// deadline. Runs on the loop. Destroying it gives up silently. Not thread-safe.
+// Probes: TCP connections to endpoints, to find out whether the proxy can reach them at all before
+// the Service is reported as serving. A probe succeeds when one of its targets accepts a
+// connection; nothing is sent. Not health checking: Envoy does that.
+//
+// All targets are tried at once, in rounds until the deadline, since routes and pods may be a
+// moment late. Runs on the loop, which must outlive it; not thread-safe. Destroying a probe cancels
+// it without a callback.
 
 #include "kindlb/base/fd.hpp"
 #include "kindlb/protocol/protocol.hpp"
@@ -14,7 +19,7 @@
 
 namespace kindlb::agent {
 
-/// One probe.
+/// One probe. Finishes with Reached, Refused (a host answered, but no port is open) or Unreachable.
 class Prober {
  public:
   using Done = std::function<void()>;
@@ -24,7 +29,7 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  /// Begins; may finish at once, without calling `done`.
+  /// Start the first round. It may finish at once, without calling `done`: check is_finished().
   void start() { round(); }
   bool is_finished() const { return finished_; }
   const protocol::ProbeOutcome& outcome() const { return outcome_; }
@@ -52,10 +57,10 @@ class Prober {
   std::map<int, Attempt> attempts_;
   Loop::TimerId retry_timer_ = 0;
   Loop::TimerId round_timer_ = 0;
-  std::chrono::milliseconds round_timeout_;  ///< with one round
+  std::chrono::milliseconds round_timeout_;  ///< doubles from round to round
   Loop::TimerId deadline_timer_ = 0;
   std::chrono::milliseconds retry_delay_;
-  bool starting_ = false;  ///< within round(): its end is judged once, by round() itself
+  bool starting_ = false;  ///< within round(), which itself checks for the end of the round
   bool no_route_ = true;   ///< every failure of this round was "no route"
   bool refused_ = false;
   bool finished_ = false;
@@ -63,7 +68,8 @@ class Prober {
   protocol::ProbeOutcome outcome_;
 };
 
-/// All probes of one Apply.
+/// All probes of one Apply, in parallel. `finished` is called from the loop whenever one finishes
+/// that did not do so in the constructor.
 class ProbeSet {
  public:
   ProbeSet(Loop& loop, const std::vector<core::Probe>& probes, std::chrono::milliseconds timeout,

@@ -1,5 +1,5 @@
 #pragma once
-// An IP address and port as the socket calls want them.
+// An IP address and port as the socket calls want them: sockaddr_in or sockaddr_in6.
 
 #include "kindlb/core/ip.hpp"
 
