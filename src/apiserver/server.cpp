@@ -1,7 +1,7 @@
 #include "kindlb/apiserver/server.hpp"
 
 #include "kindlb/http_server/listener.hpp"
-#include "kindlb/http_server/tls_transport.hpp"
+#include "kindlb/http_server/tls_context.hpp"
 #include "service/endpoint_keeper.hpp"
 #include "storage/state_file.hpp"
 #include "verbs/handler.hpp"
@@ -31,7 +31,7 @@ constexpr const char* kJson = "application/json; charset=utf-8";
 Call call_of(const httplib::Request& request) {
   Call call;
   call.method = request.method;
-  call.path = request.target;  // see http_server::Front
+  call.path = request.target;  // see http_server::HttpListener
   for (const auto& [name, value] : request.params) call.query[name] = value;
   call.content_type = request.get_header_value("Content-Type");
   call.accept = request.get_header_value("Accept");
@@ -75,16 +75,16 @@ std::size_t most_connections(std::size_t wanted) {
   return std::min(wanted, static_cast<std::size_t>(files.rlim_cur) / 2);
 }
 
-http_server::Front::Options front_options(const ServerOptions& options,
-                                          std::shared_ptr<http_server::TlsContext> tls) {
-  http_server::Front::Options out;
+http_server::HttpListener::Options listener_options(const ServerOptions& options,
+                                                    std::shared_ptr<http_server::TlsContext> tls) {
+  http_server::HttpListener::Options out;
   out.limits.request.body = options.max_body;
-  out.limits.guests = most_connections(options.max_connections);
-  out.limits.header = options.header_timeout;
-  out.limits.whole = 3 * options.header_timeout;
+  out.limits.connections = most_connections(options.max_connections);
+  out.limits.header_timeout = options.header_timeout;
+  out.limits.request_timeout = 3 * options.header_timeout;
   out.threads = options.max_requests;
-  out.make_wire = [tls = std::move(tls)](int socket) { return tls->make_wire(socket); };
-  out.refusal = status_text;
+  out.tls = std::move(tls);
+  out.error_body = status_text;
   return out;
 }
 
@@ -96,7 +96,7 @@ class HttpServer final : public Server {
         certificate_(tls->certificate()),
         api_(api),
         handler_(api_, faults_),
-        http_(front_options(options, tls)) {}
+        http_(listener_options(options, tls)) {}
   ~HttpServer() override { stop(); }
 
   core::Result<void> start();
@@ -121,7 +121,7 @@ class HttpServer final : public Server {
   Handler handler_;
   std::stop_source stopping_;
   std::atomic<std::size_t> watches_{0};
-  http_server::Front http_;
+  http_server::HttpListener http_;
   int port_ = 0;
   std::jthread listener_;
   std::jthread saver_;
@@ -141,7 +141,7 @@ core::Result<void> HttpServer::start() {
                  fmt::format("listen on {}:{}", options_.host, options_.port),
                  "the address is taken or not of this machine; choose another with --listen"};
   if (options_.port != 0) port_ = options_.port;
-  http_.welcome_many();
+  http_.set_accept_backlog();
   listener_ = std::jthread([this] { http_.listen_after_bind(); });
   while (!http_.is_running()) std::this_thread::yield();
   if (!options_.state_file.empty())
@@ -176,7 +176,7 @@ void HttpServer::configure() {
   http_.Delete(".*", handler);
   http_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
     if (!response.body.empty()) return;  // ours; the others come from reading the request
-    http_server::Front::hang_up_after_this();
+    http_server::HttpListener::close_after_response();
     response.set_header("Connection", "close");
     response.set_content(status_text(response.status), kJson);
   });

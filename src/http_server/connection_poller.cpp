@@ -1,10 +1,9 @@
-#include "kindlb/http_server/connection_poller.hpp"
+#include "connection_poller.hpp"
 
 #include "kindlb/core/assert.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,203 +13,210 @@ namespace kindlb::http_server {
 
 namespace {
 using namespace std::chrono_literals;
-using State = Wire::Moved::State;
 
-/// How long one who was refused may go on talking: a connection that is closed while its client
-/// still sends takes the answer with it.
-constexpr auto kFarewell = 2s;
-constexpr std::size_t kMostIgnored = std::size_t{16} << 20U;
-constexpr auto kLongestSweep = 200ms;
+/// Closing a socket with unread input makes the kernel send RST, which can destroy the error
+/// response before the client has read it. So a rejected client is drained first, within bounds.
+constexpr auto kDrainTimeout = 2s;
+constexpr std::size_t kMaxDiscarded = std::size_t{16} << 20U;
+constexpr auto kMaxSweepInterval = 200ms;
 }  // namespace
 
-Lobby::Lobby(const LobbyLimits& limits, std::function<void(Guest)> on_request,
-             std::function<std::string(int)> refusal)
+ConnectionPoller::ConnectionPoller(const ConnectionLimits& limits,
+                                   std::function<void(Connection)> on_request,
+                                   std::function<std::string(int)> error_response)
     : limits_(limits),
       on_request_(std::move(on_request)),
-      refusal_(std::move(refusal)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  KINDLB_ASSERT(epoll_ >= 0 && bell_ >= 0);
-  epoll_event event{.events = EPOLLIN, .data = {.fd = bell_}};
-  KINDLB_ASSERT(epoll_ctl(epoll_, EPOLL_CTL_ADD, bell_, &event) == 0);
+      error_response_(std::move(error_response)),
+      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      wakeup_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  KINDLB_ASSERT(epoll_fd_ && wakeup_fd_);
+  epoll_event event{.events = EPOLLIN, .data = {.fd = wakeup_fd_.get()}};
+  KINDLB_ASSERT(epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, wakeup_fd_.get(), &event) == 0);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-Lobby::~Lobby() {
+ConnectionPoller::~ConnectionPoller() {
   stop();
-  close(bell_);
-  close(epoll_);
 }
 
-void Lobby::admit(Guest guest) {
+void ConnectionPoller::add(Connection connection) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    newcomers_.push_back(std::move(guest));
+    added_.push_back(std::move(connection));
   }
-  eventfd_write(bell_, 1);
+  eventfd_write(wakeup_fd_.get(), 1);
 }
 
-void Lobby::stop() {
+void ConnectionPoller::stop() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    newcomers_.clear();
+    added_.clear();
   }
   thread_.request_stop();
-  eventfd_write(bell_, 1);
+  eventfd_write(wakeup_fd_.get(), 1);
   if (thread_.joinable()) thread_.join();
-  seats_.clear();
+  pending_.clear();
 }
 
-void Lobby::run(const std::stop_token& stop) {
+void ConnectionPoller::run(const std::stop_token& stop) {
   std::array<epoll_event, 64> events{};
-  const auto sweep = std::clamp<std::chrono::milliseconds>(limits_.header / 4, 5ms, kLongestSweep);
+  // Deadlines are found by sweeping all connections, so a timeout may come this much late.
+  const auto sweep =
+      std::clamp<std::chrono::milliseconds>(limits_.header_timeout / 4, 5ms, kMaxSweepInterval);
   auto next_sweep = Clock::now() + sweep;
   while (!stop.stop_requested()) {
     const int count =
-        epoll_wait(epoll_, events.data(), events.size(), static_cast<int>(sweep / 1ms));
+        epoll_wait(epoll_fd_.get(), events.data(), events.size(), static_cast<int>(sweep / 1ms));
     for (int i = 0; i < count; ++i) {
-      const int fd = events[static_cast<std::size_t>(i)].data.fd;
-      const auto seat = seats_.find(fd);
-      if (seat != seats_.end()) stir(seat);
+      // A descriptor may be absent: its connection can have been removed by an earlier event.
+      const auto pending = pending_.find(events[static_cast<std::size_t>(i)].data.fd);
+      if (pending != pending_.end()) on_readable(pending);
     }
-    eventfd_t rung = 0;
-    if (eventfd_read(bell_, &rung) == 0) seat_newcomers();
+    // After the events: a new connection may have the descriptor number of one closed just now, and
+    // must not receive that one's event.
+    eventfd_t wakeups = 0;
+    if (eventfd_read(wakeup_fd_.get(), &wakeups) == 0) register_added();
     if (Clock::now() < next_sweep) continue;
-    end_the_overdue();
+    expire();
     next_sweep = Clock::now() + sweep;
   }
 }
 
-void Lobby::seat_newcomers() {
-  std::vector<Guest> newcomers;
+void ConnectionPoller::register_added() {
+  std::vector<Connection> added;
   {
     const std::lock_guard lock(mutex_);
-    newcomers.swap(newcomers_);
+    added.swap(added_);
   }
-  for (auto& guest : newcomers) {
-    const int fd = guest.wire->fd();
-    bytes_ += guest.input.size();
-    const auto seat = seats_
-                          .try_emplace(fd, Seat{std::move(guest), ArrivalGauge(limits_.request),
-                                                Arrival::Nothing, Clock::now()})
-                          .first;
+  for (auto& connection : added) {
+    const int fd = connection.transport->fd();
+    buffered_ += connection.input.size();
+    const auto pending =
+        pending_
+            .try_emplace(fd, Pending{std::move(connection), RequestFramer(limits_.request),
+                                     RequestState::Empty, Clock::now()})
+            .first;
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.fd = fd}};
-    const int refused = seat->second.guest.refused;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
-      remove(seat);
-    else if (refused != 0)
-      show_out(seat, refused);
-    else if (judge(seat) && seat->second.guest.been_served)
-      listen_to(seat);  // its next request may have come with the last one
+    const int status = pending->second.connection.rejected_with;
+    if (epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+      remove(pending);
+    else if (status != 0)
+      reject(pending, status);
+    else if (dispatch(pending) && pending->second.connection.served_before)
+      receive_all(pending);  // the TLS session may hold the next request already
   }
-  make_room();
+  evict_excess();
 }
 
-/// Something came, if only a part of a handshake: from here on it is no longer idle.
-void Lobby::stir(Seats::iterator seat) {
-  auto& guest = seat->second;
-  if (guest.arrival == Arrival::Nothing && !guest.leaving) {
-    guest.arrival = Arrival::Header;
-    guest.since = Clock::now();
+/// Start the clock of the request at the first sign of it, which may be part of a TLS handshake.
+void ConnectionPoller::on_readable(PendingMap::iterator pending) {
+  auto& entry = pending->second;
+  if (entry.state == RequestState::Empty && !entry.draining) {
+    entry.state = RequestState::Header;
+    entry.since = Clock::now();
   }
-  listen_to(seat);
+  receive_all(pending);
 }
 
-void Lobby::listen_to(Seats::iterator seat) {
-  while (hear(seat)) {
+void ConnectionPoller::receive_all(PendingMap::iterator pending) {
+  while (receive_some(pending)) {
   }
 }
 
-bool Lobby::hear(Seats::iterator seat) {
+bool ConnectionPoller::receive_some(PendingMap::iterator pending) {
+  auto& entry = pending->second;
   std::array<char, 16 * 1024> chunk;
-  const auto moved = seat->second.guest.wire->receive(chunk.data(), chunk.size());
-  if (moved.state == State::Nothing) return false;
-  if (moved.state == State::Over) {
-    remove(seat);
+  const auto received = entry.connection.transport->receive(chunk.data(), chunk.size());
+  if (received.state == IoState::WouldBlock) return false;
+  if (received.state == IoState::Closed) {
+    remove(pending);
     return false;
   }
-  auto& guest = seat->second;
-  if (guest.leaving) {
-    guest.ignored += moved.bytes;
-    if (guest.ignored <= kMostIgnored) return true;
-    remove(seat);
+  if (entry.draining) {
+    entry.discarded += received.bytes;
+    if (entry.discarded <= kMaxDiscarded) return true;
+    remove(pending);
     return false;
   }
-  guest.guest.input.append(chunk.data(), moved.bytes);
-  bytes_ += moved.bytes;
-  return judge(seat);
+  entry.connection.input.append(chunk.data(), received.bytes);
+  buffered_ += received.bytes;
+  return dispatch(pending);
 }
 
-bool Lobby::judge(Seats::iterator seat) {
-  auto& [guest, gauge, arrival, since, leaving, ignored] = seat->second;
-  arrival = gauge.look(guest.input);
-  switch (arrival) {
-    case Arrival::Nothing:
-    case Arrival::Header:
-    case Arrival::Body:
-      if (bytes_ <= limits_.bytes) return true;
-      show_out(seat, 429);
+bool ConnectionPoller::dispatch(PendingMap::iterator pending) {
+  auto& entry = pending->second;
+  entry.state = entry.framer.update(entry.connection.input);
+  switch (entry.state) {
+    case RequestState::Empty:
+    case RequestState::Header:
+    case RequestState::Body:
+      if (buffered_ <= limits_.buffered) return true;
+      reject(pending, 429);
       return false;
-    case Arrival::Whole: {
-      epoll_ctl(epoll_, EPOLL_CTL_DEL, seat->first, nullptr);
-      bytes_ -= guest.input.size();
-      auto ready = std::move(guest);
-      seats_.erase(seat);
+    case RequestState::Complete: {
+      // Out of epoll first: from on_request_() on, the descriptor belongs to a worker.
+      epoll_ctl(epoll_fd_.get(), EPOLL_CTL_DEL, pending->first, nullptr);
+      buffered_ -= entry.connection.input.size();
+      auto ready = std::move(entry.connection);
+      pending_.erase(pending);
       on_request_(std::move(ready));
       return false;
     }
-    case Arrival::NoHttp:
-      show_out(seat, 400);
+    case RequestState::NotHttp:
+      reject(pending, 400);
       return false;
-    case Arrival::HeaderTooLong:
-      show_out(seat, 431);
+    case RequestState::HeaderTooLarge:
+      reject(pending, 431);
       return false;
-    case Arrival::BodyTooLong:
-      show_out(seat, 413);
+    case RequestState::BodyTooLarge:
+      reject(pending, 413);
       return false;
   }
   return false;
 }
 
-void Lobby::show_out(Seats::iterator seat, int status) {
-  auto& [guest, gauge, arrival, since, leaving, ignored] = seat->second;
-  bytes_ -= guest.input.size();
-  std::string().swap(guest.input);
-  // Short enough for the empty buffer of a socket; who does not take it gets none.
-  guest.wire->transmit(refusal_(status));
-  guest.wire->finish();
-  leaving = true;
-  since = Clock::now();
+void ConnectionPoller::reject(PendingMap::iterator pending, int status) {
+  auto& entry = pending->second;
+  buffered_ -= entry.connection.input.size();
+  std::string().swap(entry.connection.input);
+  // The response fits into a socket's empty send buffer. A client that has not read its previous
+  // responses loses this one: the poller never waits for a client.
+  entry.connection.transport->transmit(error_response_(status));
+  entry.connection.transport->finish();
+  entry.draining = true;
+  entry.since = Clock::now();
 }
 
-void Lobby::remove(Seats::iterator seat) {
-  bytes_ -= seat->second.guest.input.size();
-  seats_.erase(seat);  // closing takes it out of the epoll, too
+void ConnectionPoller::remove(PendingMap::iterator pending) {
+  buffered_ -= pending->second.connection.input.size();
+  pending_.erase(pending);  // closing the descriptor removes it from epoll
 }
 
-Lobby::Clock::time_point Lobby::deadline_of(const Seat& seat) const {
-  if (seat.leaving) return seat.since + kFarewell;
-  if (seat.arrival == Arrival::Nothing) return seat.since + limits_.idle;
-  return seat.since + (seat.arrival == Arrival::Header ? limits_.header : limits_.whole);
+ConnectionPoller::Clock::time_point ConnectionPoller::deadline_of(const Pending& pending) const {
+  if (pending.draining) return pending.since + kDrainTimeout;
+  if (pending.state == RequestState::Empty) return pending.since + limits_.idle;
+  return pending.since +
+         (pending.state == RequestState::Header ? limits_.header_timeout : limits_.request_timeout);
 }
 
-void Lobby::end_the_overdue() {
+void ConnectionPoller::expire() {
   const auto now = Clock::now();
-  for (auto next = seats_.begin(); next != seats_.end();) {
-    const auto seat = next++;
-    if (now < deadline_of(seat->second)) continue;
-    if (seat->second.leaving || seat->second.guest.input.empty())
-      remove(seat);
+  for (auto next = pending_.begin(); next != pending_.end();) {
+    const auto pending = next++;
+    if (now < deadline_of(pending->second)) continue;
+    // Without input, no request was begun that a 408 could answer.
+    if (pending->second.draining || pending->second.connection.input.empty())
+      remove(pending);
     else
-      show_out(seat, 408);
+      reject(pending, 408);
   }
 }
 
-void Lobby::make_room() {
-  while (seats_.size() > limits_.guests)
-    remove(std::min_element(seats_.begin(), seats_.end(), [](const auto& a, const auto& b) {
+void ConnectionPoller::evict_excess() {
+  while (pending_.size() > limits_.connections)
+    remove(std::min_element(pending_.begin(), pending_.end(), [](const auto& a, const auto& b) {
       return a.second.since < b.second.since;
     }));
 }

@@ -1,5 +1,7 @@
 #include "kindlb/http_server/listener.hpp"
 
+#include "connection_poller.hpp"
+
 #include <poll.h>
 
 #include <fmt/format.h>
@@ -13,91 +15,98 @@ namespace kindlb::http_server {
 namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-using State = Wire::Moved::State;
 
-constexpr auto kMoment = 2ms;
-constexpr int kTurns = 100;
+/// How long a worker waits for the client's next request before it returns the connection to the
+/// poller. Most clients send the next request at once, and two thread switches cost more than this.
+constexpr auto kNextRequestWait = 2ms;
+/// Then the connection goes to the back of the queue: one busy client must not keep a worker.
+constexpr int kMaxRequestsInARow = 100;
 
-/// Of the request this thread works on. The library calls its handlers with nothing of ours.
-thread_local bool hang_up = false;
+/// Set by a handler for the request that its thread answers: the library hands a handler nothing
+/// that leads back to the connection.
+thread_local bool close_connection = false;
 
-/// Accepting is all that is left to do for the library's own threads.
-class NoQueue final : public httplib::TaskQueue {
+/// Runs the library's tasks on its accept thread. A task only passes a socket to the poller.
+class InlineTaskQueue final : public httplib::TaskQueue {
  public:
-  void enqueue(std::function<void()> work) override { work(); }
+  void enqueue(std::function<void()> task) override { task(); }
   void shutdown() override {}
 };
 
-/// One request's bytes and the way back, as the library wants to see them.
-class GuestStream final : public httplib::Stream {
+/// The stream through which the library reads one request and writes its response. First the bytes
+/// that the poller has received, then the socket: a chunked body is read here, within limits of
+/// time and size. Consumes what was read from the connection's input when destroyed.
+class ConnectionStream final : public httplib::Stream {
  public:
-  GuestStream(Guest& guest, const LobbyLimits& limits, std::stop_token stop)
-      : guest_(guest),
-        deadline_(Clock::now() + limits.whole),
-        // Framing of a body in chunks may be as long as the body.
-        most_(limits.request.header + 2 * limits.request.body),
+  ConnectionStream(Connection& connection, const ConnectionLimits& limits, std::stop_token stop)
+      : connection_(connection),
+        deadline_(Clock::now() + limits.request_timeout),
+        // The framing of a chunked body may be as large as the body itself.
+        max_received_(limits.request.header + 2 * limits.request.body),
         stop_(std::move(stop)) {}
-  ~GuestStream() override { guest_.input.erase(0, read_); }
-  GuestStream(const GuestStream&) = delete;
-  GuestStream& operator=(const GuestStream&) = delete;
+  ~ConnectionStream() override { connection_.input.erase(0, read_); }
+  ConnectionStream(const ConnectionStream&) = delete;
+  ConnectionStream& operator=(const ConnectionStream&) = delete;
 
-  /// The status to refuse the request with, since it was too long or too slow; zero: it was not.
-  int refused() const { return refused_; }
-  bool is_readable() const override { return read_ < guest_.input.size() || is_open(*guest_.wire); }
-  bool is_writable() const override { return is_open(*guest_.wire); }
-  socket_t socket() const override { return guest_.wire->fd(); }
+  /// The HTTP status to reject the request with, which was too large or too slow; zero: neither.
+  int rejected_with() const { return rejected_with_; }
+  bool is_readable() const override {
+    return read_ < connection_.input.size() || is_open(*connection_.transport);
+  }
+  bool is_writable() const override { return is_open(*connection_.transport); }
+  socket_t socket() const override { return connection_.transport->fd(); }
   void get_remote_ip_and_port(std::string&, int&) const override {}
   void get_local_ip_and_port(std::string&, int&) const override {}
 
   ssize_t read(char* into, std::size_t size) override {
-    const auto have = std::min(size, guest_.input.size() - read_);
+    const auto have = std::min(size, connection_.input.size() - read_);
     if (have == 0) return wait_and_read(into, size);
-    std::copy_n(guest_.input.data() + read_, have, into);
+    std::copy_n(connection_.input.data() + read_, have, into);
     read_ += have;
     return static_cast<ssize_t>(have);
   }
   ssize_t write(const char* bytes, std::size_t size) override {
-    if (refused_ != 0) return static_cast<ssize_t>(size);  // the lobby answers
-    return send_all(*guest_.wire, {bytes, size}, stop_) ? static_cast<ssize_t>(size) : -1;
+    // Swallow the library's own error response: the poller sends ours and drains the client.
+    if (rejected_with_ != 0) return static_cast<ssize_t>(size);
+    return send_all(*connection_.transport, {bytes, size}, stop_) ? static_cast<ssize_t>(size) : -1;
   }
 
  private:
   ssize_t wait_and_read(char* into, std::size_t size) {
-    while (Clock::now() < deadline_ && received_ <= most_ && !stop_.stop_requested()) {
-      const auto moved = guest_.wire->receive(into, size);
-      received_ += moved.bytes;
-      if (moved.state == State::Some) return static_cast<ssize_t>(moved.bytes);
-      if (moved.state == State::Over) return 0;
-      pollfd waiting{.fd = guest_.wire->fd(), .events = POLLIN, .revents = 0};
+    while (Clock::now() < deadline_ && received_ <= max_received_ && !stop_.stop_requested()) {
+      const auto result = connection_.transport->receive(into, size);
+      received_ += result.bytes;
+      if (result.state == IoState::Transferred) return static_cast<ssize_t>(result.bytes);
+      if (result.state == IoState::Closed) return 0;
+      pollfd waiting{.fd = connection_.transport->fd(), .events = POLLIN, .revents = 0};
       poll(&waiting, 1, static_cast<int>(kStopCheck / 1ms));
     }
-    refused_ = received_ > most_ ? 413 : 408;
+    rejected_with_ = received_ > max_received_ ? 413 : 408;
     return -1;
   }
 
-  Guest& guest_;
+  Connection& connection_;
   Clock::time_point deadline_;
-  std::size_t most_;
+  std::size_t max_received_;
   std::stop_token stop_;
-  std::size_t read_ = 0;
-  std::size_t received_ = 0;
-  int refused_ = 0;
+  std::size_t read_ = 0;      ///< of the connection's input
+  std::size_t received_ = 0;  ///< from the socket
+  int rejected_with_ = 0;
 };
 
-/// Whether the next request comes right behind the last one, as a whole. Most clients ask again at
-/// once, and the way through the lobby would cost them two changes of thread.
-bool asks_again(Guest& guest, const ArrivalLimits& limits) {
-  ArrivalGauge gauge(limits);
-  if (!guest.input.empty()) return gauge.look(guest.input) == Arrival::Whole;
-  pollfd waiting{.fd = guest.wire->fd(), .events = POLLIN, .revents = 0};
-  if (poll(&waiting, 1, static_cast<int>(kMoment / 1ms)) <= 0) return false;
+/// Return whether a complete next request has arrived, waiting a moment for it.
+bool next_request_ready(Connection& connection, const RequestLimits& limits) {
+  RequestFramer framer(limits);
+  if (!connection.input.empty()) return framer.update(connection.input) == RequestState::Complete;
+  pollfd waiting{.fd = connection.transport->fd(), .events = POLLIN, .revents = 0};
+  if (poll(&waiting, 1, static_cast<int>(kNextRequestWait / 1ms)) <= 0) return false;
   std::array<char, 16 * 1024> chunk;
-  const auto moved = guest.wire->receive(chunk.data(), chunk.size());
-  guest.input.assign(chunk.data(), moved.bytes);
-  return gauge.look(guest.input) == Arrival::Whole;
+  const auto result = connection.transport->receive(chunk.data(), chunk.size());
+  connection.input.assign(chunk.data(), result.bytes);
+  return framer.update(connection.input) == RequestState::Complete;
 }
 
-const char* phrase_of(int status) {
+const char* reason_phrase(int status) {
   switch (status) {
     case 408:
       return "Request Timeout";
@@ -112,69 +121,76 @@ const char* phrase_of(int status) {
   }
 }
 
-std::string whole_refusal(int status, const std::string& body) {
+std::string error_response(int status, const std::string& body) {
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
       "Connection: close\r\n\r\n{}",
-      status, phrase_of(status), body.size(), body);
+      status, reason_phrase(status), body.size(), body);
 }
 
-/// What the library would do with it and must not: unpack bodies without a limit, answer with as
-/// many copies of parts of a list as a header has room for, and look for a handler with a regular
-/// expression that recurses at each byte of the path. The path is in `target` from here on.
-void disarm(httplib::Request& request) {
+/// Take away what the library would act on in harmful ways: it decompresses bodies without a limit,
+/// repeats overlapping ranges of a response as often as a header can list them, and routes by a
+/// regular expression that recurses at each byte of the path. The path moves to `target`.
+void sanitize(httplib::Request& request) {
   request.headers.erase("Content-Encoding");
   request.ranges.clear();
   request.target = std::exchange(request.path, "/");
 }
 }  // namespace
 
-Front::Front(Options options)
+HttpListener::HttpListener(Options options)
     : options_(std::move(options)),
       workers_(options_.threads),
-      lobby_(
+      poller_(std::make_unique<ConnectionPoller>(
           options_.limits,
-          [this](Guest guest) {
-            // A function can be copied, a guest cannot.
-            workers_.submit([this, shared = std::make_shared<Guest>(std::move(guest))] {
+          [this](Connection connection) {
+            // std::function must be copyable; a connection is not.
+            workers_.submit([this, shared = std::make_shared<Connection>(std::move(connection))] {
               serve(std::move(*shared));
             });
           },
-          [this](int status) { return whole_refusal(status, options_.refusal(status)); }) {
-  new_task_queue = [] { return new NoQueue; };
+          [this](int status) { return error_response(status, options_.error_body(status)); })) {
+  new_task_queue = [] { return new InlineTaskQueue; };
 }
 
-bool Front::process_and_close_socket(socket_t socket) {
-  lobby_.admit({.wire = options_.make_wire(socket), .input = {}});
+HttpListener::~HttpListener() {
+  close_all();
+}
+
+bool HttpListener::process_and_close_socket(socket_t socket) {
+  poller_->add({.transport = options_.tls != nullptr ? options_.tls->make_transport(socket)
+                                                     : make_plain_transport(socket),
+                .input = {}});
   return true;
 }
 
-bool Front::answer(Guest& guest) {
-  GuestStream stream(guest, options_.limits, stopping_.get_token());
-  bool over = false;
-  hang_up = false;
-  const bool stays = process_request(stream, false, over, disarm) && !over && !hang_up;
-  guest.refused = stream.refused();
-  guest.been_served = true;
-  return stays || guest.refused != 0;
+bool HttpListener::answer(Connection& connection) {
+  ConnectionStream stream(connection, options_.limits, stopping_.get_token());
+  bool closed = false;
+  close_connection = false;
+  const bool reusable =
+      process_request(stream, false, closed, sanitize) && !closed && !close_connection;
+  connection.rejected_with = stream.rejected_with();
+  connection.served_before = true;
+  return reusable || connection.rejected_with != 0;
 }
 
-void Front::serve(Guest guest) {
-  // Not for ever: others may wait for this thread.
-  for (int turn = 0; turn < kTurns; ++turn) {
-    if (!answer(guest)) return;
-    if (guest.refused != 0 || !asks_again(guest, options_.limits.request)) break;
+void HttpListener::serve(Connection connection) {
+  for (int served = 0; served < kMaxRequestsInARow; ++served) {
+    if (!answer(connection)) return;
+    if (connection.rejected_with != 0 || !next_request_ready(connection, options_.limits.request))
+      break;
   }
-  lobby_.admit(std::move(guest));
+  poller_->add(std::move(connection));
 }
 
-void Front::hang_up_after_this() {
-  hang_up = true;
+void HttpListener::close_after_response() {
+  close_connection = true;
 }
 
-void Front::close_all() {
+void HttpListener::close_all() {
   stopping_.request_stop();
-  lobby_.stop();
+  poller_->stop();
   workers_.stop();
 }
 

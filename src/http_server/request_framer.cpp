@@ -1,4 +1,4 @@
-#include "kindlb/http_server/request_framer.hpp"
+#include "request_framer.hpp"
 
 #include <strings.h>
 
@@ -8,10 +8,11 @@
 namespace kindlb::http_server {
 
 namespace {
-constexpr std::string_view kEnd = "\r\n\r\n";
+constexpr std::string_view kHeaderEnd = "\r\n\r\n";
 
-/// The header's value; without data() when it has none of that name.
-std::string_view value_of(std::string_view header, std::string_view name) {
+/// Return the value of the header field `name`; data() is null when there is none. Field names are
+/// case-insensitive (RFC 9110, 5.1).
+std::string_view header_value(std::string_view header, std::string_view name) {
   for (auto at = header.find('\n'); at != std::string_view::npos; at = header.find('\n', at + 1)) {
     const auto line = header.substr(at + 1, header.find('\n', at + 1) - at - 1);
     if (line.size() <= name.size() || line[name.size()] != ':') continue;
@@ -22,37 +23,39 @@ std::string_view value_of(std::string_view header, std::string_view name) {
   return {};
 }
 
-bool begins_a_request(std::string_view input) {
+bool starts_with_method(std::string_view input) {
   return std::all_of(input.begin(), input.begin() + std::min<std::ptrdiff_t>(3, std::ssize(input)),
                      [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 }  // namespace
 
-Arrival ArrivalGauge::look_at_header(std::string_view header) {
+RequestState RequestFramer::parse_header(std::string_view header) {
   needed_ = header.size();
-  // Those who send no length say themselves when it ends; those who ask first want an answer first.
-  if (value_of(header, "transfer-encoding").data() != nullptr ||
-      value_of(header, "expect").data() != nullptr)
-    return Arrival::Whole;
-  const auto length = value_of(header, "content-length");
-  if (length.data() == nullptr) return Arrival::Whole;
+  // A chunked body tells its own end, and with Expect the client waits for "100 Continue" before it
+  // sends the body. In both cases the worker has to read on.
+  if (header_value(header, "transfer-encoding").data() != nullptr ||
+      header_value(header, "expect").data() != nullptr)
+    return RequestState::Complete;
+  const auto length = header_value(header, "content-length");
+  if (length.data() == nullptr) return RequestState::Complete;
   std::size_t bytes = 0;
   const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bytes);
-  if (error == std::errc::result_out_of_range || bytes > limits_.body) return Arrival::BodyTooLong;
+  if (error == std::errc::result_out_of_range || bytes > limits_.body)
+    return RequestState::BodyTooLarge;
   if (error == std::errc()) needed_ += bytes;
-  return Arrival::Whole;
+  return RequestState::Complete;
 }
 
-Arrival ArrivalGauge::look(std::string_view input) {
-  if (needed_ != 0) return input.size() < needed_ ? Arrival::Body : Arrival::Whole;
-  if (input.empty()) return Arrival::Nothing;
-  if (!begins_a_request(input)) return Arrival::NoHttp;
-  const auto end = input.find(kEnd, searched_);
-  searched_ = input.size() < kEnd.size() ? 0 : input.size() - kEnd.size() + 1;
-  if (std::min(end, input.size()) > limits_.header) return Arrival::HeaderTooLong;
-  if (end == std::string_view::npos) return Arrival::Header;
-  const auto verdict = look_at_header(input.substr(0, end + kEnd.size()));
-  return verdict == Arrival::Whole && input.size() < needed_ ? Arrival::Body : verdict;
+RequestState RequestFramer::update(std::string_view input) {
+  if (needed_ != 0) return input.size() < needed_ ? RequestState::Body : RequestState::Complete;
+  if (input.empty()) return RequestState::Empty;
+  if (!starts_with_method(input)) return RequestState::NotHttp;
+  const auto end = input.find(kHeaderEnd, searched_);
+  searched_ = input.size() < kHeaderEnd.size() ? 0 : input.size() - kHeaderEnd.size() + 1;
+  if (std::min(end, input.size()) > limits_.header) return RequestState::HeaderTooLarge;
+  if (end == std::string_view::npos) return RequestState::Header;
+  const auto framed = parse_header(input.substr(0, end + kHeaderEnd.size()));
+  return framed == RequestState::Complete && input.size() < needed_ ? RequestState::Body : framed;
 }
 
 }  // namespace kindlb::http_server

@@ -1,11 +1,12 @@
-#include "kindlb/http_server/transport.hpp"
+#include "transport.hpp"
+
+#include "kindlb/base/fd.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -14,68 +15,64 @@ namespace kindlb::http_server {
 namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-using State = Wire::Moved::State;
 
-/// A client that takes nothing for this long is given up, as is one that takes this long for all.
-constexpr auto kNoProgress = 10s;
-constexpr auto kLongest = 60s;
+constexpr auto kNoProgress = 10s;   ///< a client that reads nothing for this long is given up
+constexpr auto kMaxSendTime = 60s;  ///< as is one that needs longer than this for one response
 
-class PlainWire final : public Wire {
+class PlainTransport final : public Transport {
  public:
-  explicit PlainWire(int socket) : socket_(socket) {
-    fcntl(socket_, F_SETFL, fcntl(socket_, F_GETFL) | O_NONBLOCK);
+  explicit PlainTransport(int socket) : socket_(socket) {
+    fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
     const int yes = 1;
-    setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   }
-  ~PlainWire() override { close(socket_); }
-  PlainWire(const PlainWire&) = delete;
-  PlainWire& operator=(const PlainWire&) = delete;
 
-  int fd() const override { return socket_; }
-  Moved receive(char* into, std::size_t size) override {
-    return moved(recv(socket_, into, size, 0), false);
+  int fd() const override { return socket_.get(); }
+  IoResult receive(char* into, std::size_t size) override {
+    return to_result(recv(socket_.get(), into, size, 0), IoState::Closed);
   }
-  Moved transmit(std::string_view bytes) override {
-    return moved(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), true);
+  IoResult transmit(std::string_view bytes) override {
+    return to_result(send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                     IoState::WouldBlock);
   }
-  void finish() override { shutdown(socket_, SHUT_WR); }
+  void finish() override { shutdown(socket_.get(), SHUT_WR); }
 
  private:
-  static Moved moved(ssize_t result, bool zero_is_nothing) {
-    if (result > 0) return {State::Some, static_cast<std::size_t>(result)};
-    if (result == 0) return {zero_is_nothing ? State::Nothing : State::Over, 0};
-    const bool later = errno == EAGAIN || errno == EINTR;
-    return {later ? State::Nothing : State::Over, 0};
+  static IoResult to_result(ssize_t result, IoState at_zero) {
+    if (result > 0) return {IoState::Transferred, static_cast<std::size_t>(result)};
+    if (result == 0) return {at_zero, 0};
+    const bool retry = errno == EAGAIN || errno == EINTR;
+    return {retry ? IoState::WouldBlock : IoState::Closed, 0};
   }
 
-  int socket_;
+  base::Fd socket_;
 };
 }  // namespace
 
-std::unique_ptr<Wire> make_plain_wire(int socket) {
-  return std::make_unique<PlainWire>(socket);
+std::unique_ptr<Transport> make_plain_transport(int socket) {
+  return std::make_unique<PlainTransport>(socket);
 }
 
-bool send_all(Wire& wire, std::string_view bytes, const std::stop_token& stop) {
-  const auto end = Clock::now() + kLongest;
-  auto patience = Clock::now() + kNoProgress;
+bool send_all(Transport& transport, std::string_view bytes, const std::stop_token& stop) {
+  const auto end = Clock::now() + kMaxSendTime;
+  auto progress_by = Clock::now() + kNoProgress;
   while (!bytes.empty()) {
-    const auto moved = wire.transmit(bytes);
-    if (moved.state == State::Over) return false;
-    if (moved.state == State::Some) {
-      bytes.remove_prefix(moved.bytes);
-      patience = Clock::now() + kNoProgress;
+    const auto sent = transport.transmit(bytes);
+    if (sent.state == IoState::Closed) return false;
+    if (sent.state == IoState::Transferred) {
+      bytes.remove_prefix(sent.bytes);
+      progress_by = Clock::now() + kNoProgress;
     }
-    if (Clock::now() > std::min(patience, end) || stop.stop_requested()) return bytes.empty();
-    if (moved.state == State::Some) continue;
-    pollfd waiting{.fd = wire.fd(), .events = POLLOUT, .revents = 0};
+    if (Clock::now() > std::min(progress_by, end) || stop.stop_requested()) return bytes.empty();
+    if (sent.state == IoState::Transferred) continue;
+    pollfd waiting{.fd = transport.fd(), .events = POLLOUT, .revents = 0};
     poll(&waiting, 1, static_cast<int>(kStopCheck / 1ms));
   }
   return true;
 }
 
-bool is_open(const Wire& wire) {
-  pollfd state{.fd = wire.fd(), .events = POLLRDHUP, .revents = 0};
+bool is_open(const Transport& transport) {
+  pollfd state{.fd = transport.fd(), .events = POLLRDHUP, .revents = 0};
   return poll(&state, 1, 0) == 0;
 }
 

@@ -1,9 +1,17 @@
 #pragma once
-// The library's HTTP server with its ways of waiting replaced: connections wait in a Lobby until
-// there is a request, and only then take a thread. The library reads requests and writes answers.
+// cpp-httplib's server with its connection handling replaced. The library reserves a thread for
+// each connection, so a few hundred idle keep-alive clients or slow senders would block all others.
+// Here a connection waits in a ConnectionPoller until a complete request has arrived and occupies a
+// worker thread only while that request is answered. Parsing, routing and writing responses remain
+// the library's.
+//
+// Register handlers and bind as with httplib::Server, then call set_accept_backlog() and
+// listen_after_bind(). Handlers run on worker threads, several at a time; they find the request's
+// path in `Request::target` (see sanitize() in listener.cpp).
 
 #include "kindlb/base/thread_pool.hpp"
-#include "kindlb/http_server/connection_poller.hpp"
+#include "kindlb/http_server/limits.hpp"
+#include "kindlb/http_server/tls_context.hpp"
 
 #include <sys/socket.h>
 
@@ -15,35 +23,41 @@
 
 namespace kindlb::http_server {
 
-class Front final : public httplib::Server {
+struct Connection;
+class ConnectionPoller;
+
+class HttpListener final : public httplib::Server {
  public:
   struct Options {
-    LobbyLimits limits;
-    std::size_t threads = 256;
-    std::function<std::unique_ptr<Wire>(int socket)> make_wire;
-    std::function<std::string(int status)> refusal;  ///< the body of an answer, a Status
+    ConnectionLimits limits;
+    std::size_t threads = 256;        ///< requests answered at a time; further ones are queued
+    std::shared_ptr<TlsContext> tls;  ///< accept TLS and plain HTTP on one port; null: plain only
+    /// The JSON body of an error that is answered before a handler is called. Called from any
+    /// thread.
+    std::function<std::string(int status)> error_body;
   };
-  explicit Front(Options options);
-  ~Front() override { close_all(); }
+  explicit HttpListener(Options options);
+  ~HttpListener() override;
 
-  /// After binding: the library lets five clients wait to be accepted, and the sixth for a second.
-  void welcome_many() { ::listen(svr_sock_, 1024); }
-  /// While answering a request of which it is not known where it ends: nothing that follows on this
-  /// connection would make sense.
-  static void hang_up_after_this();
-  /// Ends every connection, at once when nothing is being answered. After stop().
+  /// Call after binding. The library's backlog of 5 makes the sixth client of a burst retry its SYN
+  /// after a second.
+  void set_accept_backlog() { ::listen(svr_sock_, 1024); }
+  /// Close the connection once the current response is sent. For handlers, when the end of the
+  /// request's body is unknown: the bytes that follow could be read as another request.
+  static void close_after_response();
+  /// Close every connection and wait for the handlers that run. Call after stop(); idempotent.
   void close_all();
 
  private:
   bool process_and_close_socket(socket_t socket) override;
-  void serve(Guest guest);
-  /// False: the connection is over.
-  bool answer(Guest& guest);
+  void serve(Connection connection);
+  /// Answer one request. Return false if the connection cannot be used again.
+  bool answer(Connection& connection);
 
   const Options options_;
   std::stop_source stopping_;
   base::ThreadPool workers_;
-  Lobby lobby_;
+  std::unique_ptr<ConnectionPoller> poller_;
 };
 
 }  // namespace kindlb::http_server

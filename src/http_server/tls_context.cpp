@@ -1,4 +1,6 @@
-#include "kindlb/http_server/tls_transport.hpp"
+#include "kindlb/http_server/tls_context.hpp"
+
+#include "transport.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -17,21 +19,20 @@ namespace kindlb::http_server {
 namespace {
 using core::Error;
 using core::ErrorKind;
-using State = Wire::Moved::State;
 
 template <auto Free>
-struct Freed {
+struct Deleter {
   template <typename T>
   void operator()(T* thing) const {
     Free(thing);
   }
 };
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
-using Extension = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION_free>>;
-using Context = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL, Freed<SSL_free>>;
-using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
+using Context = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>>;
+using Session = std::unique_ptr<SSL, Deleter<SSL_free>>;
+using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 
 constexpr long kHour = 3600;
 constexpr unsigned char kClientHello = 0x16;
@@ -43,22 +44,23 @@ bool extend(X509* certificate, int kind, const std::string& value) {
   return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-/// Its own issuer, so that trusting it is all a client needs. Null: OpenSSL would not.
+/// Return a self-signed CA certificate, so that it is all a client has to trust. Null: OpenSSL
+/// failed; ERR_get_error() has the reason.
 Certificate make_certificate(EVP_PKEY* key, const std::string& host) {
   Certificate out(X509_new());
   std::uint64_t serial = 0;
   if (out == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) != 1)
     return nullptr;
   auto* name = X509_get_subject_name(out.get());
-  const std::string common = "kindlb-sandbox";
-  const bool made =
+  const std::string common_name = "kindlb-sandbox";
+  const bool complete =
       X509_set_version(out.get(), X509_VERSION_3) == 1 &&
       ASN1_INTEGER_set_uint64(X509_get_serialNumber(out.get()), serial >> 1U) == 1 &&
       X509_gmtime_adj(X509_getm_notBefore(out.get()), -kHour) != nullptr &&
       X509_gmtime_adj(X509_getm_notAfter(out.get()), 365 * 24 * kHour) != nullptr &&
       X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                                 reinterpret_cast<const unsigned char*>(common.data()),
-                                 static_cast<int>(common.size()), -1, 0) == 1 &&
+                                 reinterpret_cast<const unsigned char*>(common_name.data()),
+                                 static_cast<int>(common_name.size()), -1, 0) == 1 &&
       X509_set_issuer_name(out.get(), name) == 1 && X509_set_pubkey(out.get(), key) == 1 &&
       extend(out.get(), NID_basic_constraints, "critical,CA:TRUE") &&
       extend(out.get(), NID_key_usage, "critical,digitalSignature,keyCertSign") &&
@@ -66,7 +68,7 @@ Certificate make_certificate(EVP_PKEY* key, const std::string& host) {
       extend(out.get(), NID_subject_key_identifier, "hash") &&
       extend(out.get(), NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1,IP:" + host) &&
       X509_sign(out.get(), key, EVP_sha256()) > 0;
-  return made ? std::move(out) : nullptr;
+  return complete ? std::move(out) : nullptr;
 }
 
 std::string pem_of(X509* certificate) {
@@ -86,10 +88,10 @@ std::string base64_of(const std::string& text) {
   return out;
 }
 
-/// TLS over a plain wire's socket, which keeps its life.
-class TlsWire final : public Wire {
+/// TLS over the socket of a plain transport, which remains its owner.
+class TlsTransport final : public Transport {
  public:
-  TlsWire(std::unique_ptr<Wire> plain, SSL_CTX* context)
+  TlsTransport(std::unique_ptr<Transport> plain, SSL_CTX* context)
       : plain_(std::move(plain)), session_(SSL_new(context)) {
     if (session_ == nullptr) return;
     SSL_set_fd(session_.get(), plain_->fd());
@@ -97,19 +99,19 @@ class TlsWire final : public Wire {
   }
 
   int fd() const override { return plain_->fd(); }
-  Moved receive(char* into, std::size_t size) override {
+  IoResult receive(char* into, std::size_t size) override {
     if (session_ == nullptr) return {};
     std::size_t bytes = 0;
     ERR_clear_error();
     const int result = SSL_read_ex(session_.get(), into, size, &bytes);
-    return moved(result, bytes);
+    return to_result(result, bytes);
   }
-  Moved transmit(std::string_view text) override {
+  IoResult transmit(std::string_view text) override {
     if (session_ == nullptr) return {};
     std::size_t bytes = 0;
     ERR_clear_error();
     const int result = SSL_write_ex(session_.get(), text.data(), text.size(), &bytes);
-    return moved(result, bytes);
+    return to_result(result, bytes);
   }
   void finish() override {
     if (session_ != nullptr) SSL_shutdown(session_.get());
@@ -117,42 +119,43 @@ class TlsWire final : public Wire {
   }
 
  private:
-  Moved moved(int result, std::size_t bytes) {
-    if (result == 1) return {State::Some, bytes};
+  IoResult to_result(int result, std::size_t bytes) {
+    if (result == 1) return {IoState::Transferred, bytes};
     const int why = SSL_get_error(session_.get(), result);
-    const bool later = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
-    return {later ? State::Nothing : State::Over, 0};
+    const bool retry = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+    return {retry ? IoState::WouldBlock : IoState::Closed, 0};
   }
 
-  std::unique_ptr<Wire> plain_;
+  std::unique_ptr<Transport> plain_;
   Session session_;
 };
 
-/// Plain until the first byte says otherwise.
-class EitherWire final : public Wire {
+/// Plain HTTP or TLS, decided by the first byte: no HTTP method begins with 0x16, the record type
+/// of a TLS handshake.
+class DetectingTransport final : public Transport {
  public:
-  EitherWire(int socket, std::shared_ptr<SSL_CTX> context)
-      : wire_(make_plain_wire(socket)), context_(std::move(context)) {}
+  DetectingTransport(int socket, std::shared_ptr<SSL_CTX> context)
+      : transport_(make_plain_transport(socket)), context_(std::move(context)) {}
 
-  int fd() const override { return wire_->fd(); }
-  Moved receive(char* into, std::size_t size) override {
-    if (!known_) {
+  int fd() const override { return transport_->fd(); }
+  IoResult receive(char* into, std::size_t size) override {
+    if (!detected_) {
       unsigned char first = 0;
-      const auto got = recv(wire_->fd(), &first, 1, MSG_PEEK);
-      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {State::Nothing, 0};
-      known_ = true;
+      const auto got = recv(transport_->fd(), &first, 1, MSG_PEEK);
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {IoState::WouldBlock, 0};
+      detected_ = true;
       if (got == 1 && first == kClientHello)
-        wire_ = std::make_unique<TlsWire>(std::move(wire_), context_.get());
+        transport_ = std::make_unique<TlsTransport>(std::move(transport_), context_.get());
     }
-    return wire_->receive(into, size);
+    return transport_->receive(into, size);
   }
-  Moved transmit(std::string_view bytes) override { return wire_->transmit(bytes); }
-  void finish() override { wire_->finish(); }
+  IoResult transmit(std::string_view bytes) override { return transport_->transmit(bytes); }
+  void finish() override { transport_->finish(); }
 
  private:
-  std::unique_ptr<Wire> wire_;
+  std::unique_ptr<Transport> transport_;
   std::shared_ptr<SSL_CTX> context_;
-  bool known_ = false;
+  bool detected_ = false;
 };
 
 class OpenSslContext final : public TlsContext {
@@ -161,8 +164,8 @@ class OpenSslContext final : public TlsContext {
       : context_(std::move(context)), certificate_(std::move(certificate)) {}
 
   const std::string& certificate() const override { return certificate_; }
-  std::unique_ptr<Wire> make_wire(int socket) override {
-    return std::make_unique<EitherWire>(socket, context_);
+  std::unique_ptr<Transport> make_transport(int socket) override {
+    return std::make_unique<DetectingTransport>(socket, context_);
   }
 
  private:
