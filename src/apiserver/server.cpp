@@ -2,7 +2,7 @@
 
 #include "kindlb/http_server/listener.hpp"
 #include "kindlb/http_server/tls_context.hpp"
-#include "service/endpoint_keeper.hpp"
+#include "service/endpoint_slice_controller.hpp"
 #include "storage/state_file.hpp"
 #include "verbs/handler.hpp"
 

@@ -2,8 +2,8 @@
 // Who set which field: the book-keeping behind server-side apply. Pure: the time is given.
 
 #include "json.hpp"
-#include "refusal.hpp"
 #include "schema/resources.hpp"
+#include "status_error.hpp"
 
 #include <string>
 

@@ -3,8 +3,8 @@
 // refused, never thrown.
 
 #include "json.hpp"
-#include "refusal.hpp"
 #include "schema/schema.hpp"
+#include "status_error.hpp"
 
 namespace kindlb::apiserver {
 

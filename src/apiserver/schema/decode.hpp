@@ -3,8 +3,8 @@
 // are left out and named, empty ones are dropped as the real server's encoder drops them.
 
 #include "json.hpp"
-#include "refusal.hpp"
 #include "schema/schema.hpp"
+#include "status_error.hpp"
 
 #include <string>
 #include <vector>

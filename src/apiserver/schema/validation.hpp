@@ -2,7 +2,7 @@
 // Validation errors in the words of the real server: what is wrong with which field.
 
 #include "json.hpp"
-#include "refusal.hpp"
+#include "status_error.hpp"
 
 #include <string>
 #include <vector>

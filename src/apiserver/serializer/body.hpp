@@ -3,7 +3,7 @@
 // clients send protobuf for what `kubectl create` makes.
 
 #include "json.hpp"
-#include "refusal.hpp"
+#include "status_error.hpp"
 
 #include <string>
 

@@ -5,9 +5,9 @@
 
 #include "json.hpp"
 #include "kindlb/apiserver/feature_gates.hpp"
-#include "refusal.hpp"
 #include "schema/validation.hpp"
-#include "service/pools.hpp"
+#include "service/allocators.hpp"
+#include "status_error.hpp"
 
 namespace kindlb::apiserver {
 

@@ -6,8 +6,8 @@
 // Safe from any thread. Objects are immutable once stored and are shared, never copied.
 
 #include "json.hpp"
-#include "refusal.hpp"
 #include "schema/resources.hpp"
+#include "status_error.hpp"
 
 #include <chrono>
 #include <condition_variable>

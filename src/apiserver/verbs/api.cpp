@@ -1,8 +1,8 @@
 #include "verbs/api.hpp"
 
-#include "identity.hpp"
 #include "merge/managed_fields.hpp"
 #include "merge/patch.hpp"
+#include "object_meta.hpp"
 #include "schema/decode.hpp"
 #include "schema/validation.hpp"
 #include "service/service.hpp"

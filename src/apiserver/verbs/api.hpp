@@ -4,8 +4,8 @@
 
 #include "json.hpp"
 #include "kindlb/apiserver/feature_gates.hpp"
-#include "refusal.hpp"
-#include "service/pools.hpp"
+#include "service/allocators.hpp"
+#include "status_error.hpp"
 #include "storage/store.hpp"
 #include "verbs/selectors.hpp"
 

@@ -1,6 +1,6 @@
 // How objects begin and end: the namespaces of every cluster, deletion, finalizers, files of state.
 
-#include "identity.hpp"
+#include "object_meta.hpp"
 #include "service/service.hpp"
 #include "verbs/api.hpp"
 

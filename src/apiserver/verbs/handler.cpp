@@ -2,7 +2,7 @@
 
 #include "discovery/discovery.hpp"
 #include "discovery/openapi.hpp"
-#include "identity.hpp"
+#include "object_meta.hpp"
 #include "serializer/table.hpp"
 #include "verbs/paging.hpp"
 

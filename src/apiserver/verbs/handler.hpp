@@ -3,7 +3,7 @@
 // Safe from any thread.
 
 #include "verbs/api.hpp"
-#include "verbs/faults.hpp"
+#include "verbs/fault_injector.hpp"
 #include "verbs/watch.hpp"
 
 #include <map>

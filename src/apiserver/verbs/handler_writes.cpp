@@ -1,4 +1,4 @@
-#include "identity.hpp"
+#include "object_meta.hpp"
 #include "serializer/body.hpp"
 #include "verbs/handler.hpp"
 

@@ -1,6 +1,6 @@
 #include "verbs/paging.hpp"
 
-#include "identity.hpp"
+#include "object_meta.hpp"
 #include "serializer/table.hpp"
 
 #include <fmt/format.h>

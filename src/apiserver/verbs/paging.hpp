@@ -2,7 +2,7 @@
 // Lists in pieces: limit and continue. A token names the version of the first page and where the
 // next one begins, so all pages show one moment.
 
-#include "refusal.hpp"
+#include "status_error.hpp"
 #include "storage/store.hpp"
 
 #include <optional>

@@ -2,8 +2,8 @@
 // Label and field selectors, as the query parameters of a list or watch spell them.
 
 #include "json.hpp"
-#include "refusal.hpp"
 #include "schema/resources.hpp"
+#include "status_error.hpp"
 
 #include <string>
 #include <string_view>

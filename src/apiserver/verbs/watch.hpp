@@ -3,7 +3,7 @@
 // thread.
 
 #include "storage/store.hpp"
-#include "verbs/faults.hpp"
+#include "verbs/fault_injector.hpp"
 #include "verbs/selectors.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "refusal.hpp"
+#include "status_error.hpp"
 
 #include "schema/resources.hpp"
 

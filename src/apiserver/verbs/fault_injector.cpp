@@ -1,4 +1,4 @@
-#include "verbs/faults.hpp"
+#include "verbs/fault_injector.hpp"
 
 #include <fmt/format.h>
 

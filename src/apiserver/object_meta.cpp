@@ -1,4 +1,4 @@
-#include "identity.hpp"
+#include "object_meta.hpp"
 
 #include "schema/validation.hpp"
 

@@ -1,6 +1,6 @@
 // Where cluster IPs and node ports come from: numbers that users choose, and numbers given out.
 
-#include "service/pools.hpp"
+#include "service/allocators.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "service/endpoint_keeper.hpp"
+#include "service/endpoint_slice_controller.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,8 +2,8 @@
 // What the server gives an object itself: names, uids, times.
 
 #include "json.hpp"
-#include "refusal.hpp"
 #include "schema/resources.hpp"
+#include "status_error.hpp"
 #include "storage/store.hpp"
 
 #include <optional>

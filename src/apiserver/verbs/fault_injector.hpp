@@ -3,7 +3,7 @@
 // requests they match. Safe from any thread.
 
 #include "json.hpp"
-#include "refusal.hpp"
+#include "status_error.hpp"
 
 #include <chrono>
 #include <mutex>

@@ -1,6 +1,6 @@
-#include "service/endpoint_keeper.hpp"
+#include "service/endpoint_slice_controller.hpp"
 
-#include "identity.hpp"
+#include "object_meta.hpp"
 #include "service/endpoint_slices.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "service/pools.hpp"
+#include "service/allocators.hpp"
 
 #include <fmt/format.h>
 
