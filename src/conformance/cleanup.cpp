@@ -1,7 +1,7 @@
 // What a run leaves is found by its label alone, so that also a run that was killed can be cleaned
 // up after.
 
-#include "world.hpp"
+#include "environment.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "kindlb/conformance/runner.hpp"
 
-#include "balancer.hpp"
+#include "service_under_test.hpp"
 
 #include <fmt/format.h>
 

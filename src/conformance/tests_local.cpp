@@ -1,7 +1,7 @@
 // externalTrafficPolicy: Local. Connectivity is required of every provider; that pods see the
 // client's address is a feature.
 
-#include "balancer.hpp"
+#include "service_under_test.hpp"
 
 #include <fmt/format.h>
 

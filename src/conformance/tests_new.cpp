@@ -1,6 +1,6 @@
 // The tests the KEP asks to be added, and its rules for providers themselves.
 
-#include "balancer.hpp"
+#include "service_under_test.hpp"
 
 #include <fmt/format.h>
 

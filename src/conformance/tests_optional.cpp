@@ -1,6 +1,6 @@
 // What a provider may refuse, if it says so, and the features that can be required.
 
-#include "balancer.hpp"
+#include "service_under_test.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // What every provider must do, also those that have never heard of KEP-4631.
 
-#include "balancer.hpp"
+#include "service_under_test.hpp"
 
 #include <fmt/format.h>
 

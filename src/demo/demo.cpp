@@ -1,7 +1,7 @@
 #include "kindlb/demo/demo.hpp"
 
 #include "api.hpp"
-#include "board.hpp"
+#include "dashboard.hpp"
 #include "script.hpp"
 
 #include <fmt/format.h>

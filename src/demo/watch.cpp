@@ -1,6 +1,6 @@
 #include "watch.hpp"
 
-#include "words.hpp"
+#include "service_text.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "conformance/sights.hpp"
+#include "conformance/observed_statuses.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 // One Service under test: made, changed, judged by its conditions, and spoken to. Deleted with the
 // object, if it was made.
 
-#include "scene.hpp"
+#include "test_context.hpp"
 #include "traffic.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "balancer.hpp"
+#include "service_under_test.hpp"
 
 #include <fmt/format.h>
 

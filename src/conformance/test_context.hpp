@@ -2,9 +2,9 @@
 // A test's hands. Each step gives the end of the test, or nothing when it goes on:
 //   if (auto end = web.publish({})) return *end;
 
+#include "environment.hpp"
 #include "kindlb/core/ip.hpp"
 #include "test.hpp"
-#include "world.hpp"
 
 #include <chrono>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "world.hpp"
+#include "environment.hpp"
 
 #include <fmt/format.h>
 

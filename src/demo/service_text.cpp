@@ -1,4 +1,4 @@
-#include "words.hpp"
+#include "service_text.hpp"
 
 #include "kindlb/core/conditions.hpp"
 

@@ -1,4 +1,4 @@
-#include "scene.hpp"
+#include "test_context.hpp"
 
 #include <fmt/format.h>
 

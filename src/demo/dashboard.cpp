@@ -1,4 +1,4 @@
-#include "board.hpp"
+#include "dashboard.hpp"
 
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"

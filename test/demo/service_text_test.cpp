@@ -1,5 +1,5 @@
 // What the demo says about Services.
-#include "words.hpp"
+#include "service_text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // The half of a Balancer that speaks to it.
 
-#include "balancer.hpp"
+#include "service_under_test.hpp"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include "kindlb/core/policy.hpp"
 #include "probe.hpp"
 #include "screen.hpp"
+#include "service_text.hpp"
 #include "watch.hpp"
-#include "words.hpp"
 
 #include <map>
 #include <string>
