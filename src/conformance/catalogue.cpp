@@ -6,10 +6,10 @@
 namespace kindlb::conformance {
 
 namespace {
-constexpr const char* kNobodysFeature = "ServedByNobody";
+constexpr const char* kUnknownFeature = "ServedByNobody";
 
 std::string rule_of(const Test& test) {
-  if (!test.optional || test.features == std::vector<std::string>{kNobodysFeature})
+  if (!test.optional || test.features == std::vector<std::string>{kUnknownFeature})
     return "required";
   if (test.features.empty()) return "may be refused";
   std::string names;
@@ -138,7 +138,7 @@ const std::vector<Test>& all_tests() {
       {.name = "unknown-feature-refused",
        .title = "a required feature that the provider does not know is refused",
        .optional = true,  // so that the refusal it wants ends the wait
-       .features = {kNobodysFeature},
+       .features = {kUnknownFeature},
        .body = unknown_feature_refused},
   };
   return kTests;

@@ -21,10 +21,10 @@ struct Found {
 };
 
 Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::string& kind,
-                                         const Traces& traces) {
+                                         const CreatedObjects& created) {
   const auto selector =
-      traces.run.empty() ? std::string(kRunLabel) : kRunLabel + ("=" + traces.run);
-  const auto where = traces.ns.empty() ? "" : "namespaces/" + http::url_escaped(traces.ns) + "/";
+      created.run.empty() ? std::string(kRunLabel) : kRunLabel + ("=" + created.run);
+  const auto where = created.ns.empty() ? "" : "namespaces/" + http::url_escaped(created.ns) + "/";
   const auto listed = objects.get(
       fmt::format("/api/v1/{}{}?labelSelector={}", where, kind, http::url_escaped(selector)));
   if (!listed) return listed.error();
@@ -61,23 +61,24 @@ Result<void> remove_each(kube::Objects& objects, const std::vector<Found>& found
   return out;
 }
 
-Result<void> remove_kind(kube::Objects& objects, const std::string& kind, const Traces& traces,
+Result<void> remove_kind(kube::Objects& objects, const std::string& kind,
+                         const CreatedObjects& created,
                          const std::function<void(const std::string&)>& say,
                          const std::stop_token& stop) {
-  const auto deadline = Clock::now() + kPodPatience;
-  auto next_word = Clock::now() + std::chrono::seconds(5);
+  const auto deadline = Clock::now() + kPodTimeout;
+  auto next_report = Clock::now() + std::chrono::seconds(5);
   std::string last;
   std::set<std::string> asked;  // paths
   while (Clock::now() < deadline) {
-    const auto found = find_labelled(objects, kind, traces);
+    const auto found = find_labelled(objects, kind, created);
     if (found && found->empty()) return {};
     const auto refused = found ? remove_each(objects, *found, asked) : found.error();
     last = refused ? found->front().what : refused.error().text();
     if (!refused && refused.error().kind == ErrorKind::Denied)
       return Error{ErrorKind::Denied, "clean up", last};  // asking again would not help
-    if (Clock::now() >= next_word) {
+    if (Clock::now() >= next_report) {
       say("waiting until it is gone: " + last);
-      next_word += std::chrono::seconds(10);
+      next_report += std::chrono::seconds(10);
     }
     if (!pause(stop, kPoll)) return Error{ErrorKind::Cancelled, "clean up", "stopped"};
   }
@@ -86,12 +87,12 @@ Result<void> remove_kind(kube::Objects& objects, const std::string& kind, const 
 }  // namespace
 
 /// Services first: while their provider can still see them as they were.
-Result<void> remove_run(kube::Objects& objects, const Traces& traces,
+Result<void> remove_run(kube::Objects& objects, const CreatedObjects& created,
                         const std::function<void(const std::string&)>& say,
                         const std::stop_token& stop) {
-  auto services = remove_kind(objects, "services", traces, say, stop);
-  if (!traces.ns.empty()) return services;
-  auto namespaces = remove_kind(objects, "namespaces", traces, say, stop);
+  auto services = remove_kind(objects, "services", created, say, stop);
+  if (!created.ns.empty()) return services;
+  auto namespaces = remove_kind(objects, "namespaces", created, say, stop);
   return services ? namespaces : services;
 }
 
@@ -107,7 +108,7 @@ Result<std::vector<std::string>> find_leftovers(kube::Objects& objects) {
 
 Result<void> remove_leftovers(kube::Objects& objects, Listener& listener, std::stop_token stop) {
   return remove_run(
-      objects, {}, [&](const std::string& line) { listener.say(line); }, stop);
+      objects, {}, [&](const std::string& line) { listener.message(line); }, stop);
 }
 
 }  // namespace kindlb::conformance

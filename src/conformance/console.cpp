@@ -15,8 +15,8 @@ namespace {
 using std::chrono::seconds;
 
 /// Shorter waits are of no interest to anybody.
-constexpr seconds kFirstWord{5};
-constexpr seconds kNextWord{10};
+constexpr seconds kFirstReport{5};
+constexpr seconds kReportInterval{10};
 
 std::size_t width_now() {
   winsize size{};
@@ -36,9 +36,9 @@ void make_printable(std::string& line) {
       line, [](unsigned char c) { return c < 0x20; }, ' ');
 }
 
-bool is_worth_a_word(seconds before, seconds now) {
+bool is_due(seconds before, seconds now) {
   const auto words = [](seconds time) {
-    return time < kFirstWord ? 0 : 1 + (time - kFirstWord) / kNextWord;
+    return time < kFirstReport ? 0 : 1 + (time - kFirstReport) / kReportInterval;
   };
   return words(now) > words(before);
 }
@@ -63,16 +63,16 @@ Console::~Console() {
   draw();
 }
 
-void Console::begins(std::size_t tests) {
+void Console::tests_started(std::size_t tests) {
   progress_ = {.total = tests};
   draw();
 }
 
-void Console::say(const std::string& line) {
+void Console::message(const std::string& line) {
   print("  " + line);
 }
 
-void Console::sees(const std::string& test, const std::string& state) {
+void Console::status_changed(const std::string& test, const std::string& state) {
   progress_.running[test] = {.state = state};
   if (terminal_)
     draw();
@@ -80,19 +80,19 @@ void Console::sees(const std::string& test, const std::string& state) {
     print("  " + test + ": " + state);
 }
 
-void Console::waits(const std::string& test, const std::string& what,
-                    conformance::milliseconds waited) {
+void Console::waiting(const std::string& test, const std::string& what,
+                      conformance::milliseconds waited) {
   auto& running = progress_.running[test];
   const auto before = running.wait == what ? running.waited : seconds{0};
   running.wait = what;
   running.waited = std::chrono::duration_cast<seconds>(waited);
   if (terminal_)
     draw();
-  else if (is_worth_a_word(before, running.waited))
+  else if (is_due(before, running.waited))
     print(fmt::format("  {}: {} ({} s)", test, what, running.waited.count()));
 }
 
-void Console::finished(const conformance::TestResult& result) {
+void Console::test_finished(const conformance::TestResult& result) {
   progress_.running.erase(result.name);
   ++progress_.done;
   progress_.failed += result.outcome.verdict == conformance::Verdict::Fail ? 1U : 0U;
@@ -103,7 +103,7 @@ void Console::finished(const conformance::TestResult& result) {
                     why.empty() ? "" : ": ", why));
 }
 
-void Console::judged(const conformance::Report& report) {
+void Console::tests_finished(const conformance::Report& report) {
   if (keep_) keep_(report);
 }
 

@@ -38,19 +38,19 @@ std::string agnhost_on(const Json& node) {
   return {};
 }
 
-Result<void> look_at_nodes(World& world) {
-  const auto listed = world.objects.get("/api/v1/nodes", world.stop);
+Result<void> look_at_nodes(Environment& env) {
+  const auto listed = env.objects.get("/api/v1/nodes", env.stop);
   // Beside others' pods, nodes only help to tell address translation.
-  if (!listed && !world.own_pods() && listed.error().kind == ErrorKind::Denied) return {};
+  if (!listed && !env.own_pods() && listed.error().kind == ErrorKind::Denied) return {};
   if (!listed) return listed.error();
-  world.image = world.settings.workload.image;
+  env.image = env.settings.workload.image;
   for (const auto& node : list_at(*listed, "/items")) {
-    if (world.image.empty()) world.image = agnhost_on(node);
+    if (env.image.empty()) env.image = agnhost_on(node);
     for (const auto& address : list_at(node, "/status/addresses"))
-      world.node_addresses.push_back(address.value("address", ""));
-    if (takes_pods(node)) world.nodes.push_back(node.value("/metadata/name"_json_pointer, ""));
+      env.node_addresses.push_back(address.value("address", ""));
+    if (takes_pods(node)) env.nodes.push_back(node.value("/metadata/name"_json_pointer, ""));
   }
-  if (world.image.empty()) world.image = kPublicImage;
+  if (env.image.empty()) env.image = kPublicImage;
   return {};
 }
 
@@ -73,64 +73,64 @@ bool rolled_out(const Json& deployment) {
 
 /// The pods that tests share. On different nodes where there are several: what one node does must
 /// not decide a test.
-Json deployment(const World& world) {
+Json deployment(const Environment& env) {
   const Json app{{"app", kServer}};
-  auto pods = pod_template(world, app);
+  auto pods = pod_template(env, app);
   pods["spec"]["topologySpreadConstraints"] =
       Json::array({{{"maxSkew", 1},
                     {"topologyKey", "kubernetes.io/hostname"},
                     {"whenUnsatisfiable", "ScheduleAnyway"},
                     {"labelSelector", {{"matchLabels", app}}}}});
-  return {{"metadata", {{"name", kServer}, {"labels", world.labels()}}},
+  return {{"metadata", {{"name", kServer}, {"labels", env.labels()}}},
           {"spec",
            {{"replicas", kReplicas}, {"selector", {{"matchLabels", app}}}, {"template", pods}}}};
 }
 
-Result<void> await_deployment(World& world, const std::string& name) {
+Result<void> await_deployment(Environment& env, const std::string& name) {
   const auto begin = Clock::now();
   std::string state = "nothing seen yet";
-  while (Clock::now() - begin < kPodPatience) {
-    world.listener.waits("preparation", "waiting until the pods ready", elapsed_since(begin));
-    const auto found = world.objects.get(world.path_of_apps("deployments", name), world.stop);
+  while (Clock::now() - begin < kPodTimeout) {
+    env.listener.waiting("preparation", "waiting until the pods ready", elapsed_since(begin));
+    const auto found = env.objects.get(env.apps_path("deployments", name), env.stop);
     if (found && rolled_out(*found)) return {};
     if (found) state = found->value("status", Json::object()).dump();
-    if (!pause(world.stop, kPoll)) return Error{ErrorKind::Cancelled, "start the pods", "stopped"};
+    if (!pause(env.stop, kPoll)) return Error{ErrorKind::Cancelled, "start the pods", "stopped"};
   }
-  return Error{ErrorKind::Timeout, "start pods of " + world.image,
+  return Error{ErrorKind::Timeout, "start pods of " + env.image,
                "not ready in time; can the nodes get that image (--image)? " + state};
 }
 
-Result<void> make_pods(World& world) {
-  if (world.nodes.empty())
+Result<void> make_pods(Environment& env) {
+  if (env.nodes.empty())
     return Error{ErrorKind::Unavailable, "start pods",
                  "no node of the cluster is ready for them; --workload-selector uses pods that are "
                  "there"};
-  world.listener.say(
-      fmt::format("namespace {}: starting {} pods of {}", world.ns, kReplicas, world.image));
-  const Json ns{{"metadata", {{"name", world.ns}, {"labels", world.labels()}}}};
+  env.listener.message(
+      fmt::format("namespace {}: starting {} pods of {}", env.ns, kReplicas, env.image));
+  const Json ns{{"metadata", {{"name", env.ns}, {"labels", env.labels()}}}};
   // Not cut short by a stop: what the server makes all the same, nobody would know of.
-  if (const auto made = world.objects.create("/api/v1/namespaces", ns); !made) return made.error();
-  const auto made = world.objects.create(world.path_of_apps("deployments"), deployment(world));
+  if (const auto made = env.objects.create("/api/v1/namespaces", ns); !made) return made.error();
+  const auto made = env.objects.create(env.apps_path("deployments"), deployment(env));
   if (!made) return made.error();
-  world.selector = {{"app", kServer}};
-  world.pods = kReplicas;
-  return await_deployment(world, kServer);
+  env.selector = {{"app", kServer}};
+  env.pods = kReplicas;
+  return await_deployment(env, kServer);
 }
 
-Result<void> find_pods(World& world) {
-  const auto& wanted = world.settings.workload.selector;
-  world.ns = world.settings.workload.ns;
+Result<void> find_pods(Environment& env) {
+  const auto& wanted = env.settings.workload.selector;
+  env.ns = env.settings.workload.ns;
   const auto equals = wanted.find('=');
   if (equals == std::string::npos || equals == 0)
     return Error{ErrorKind::Invalid, "use --workload-selector " + wanted, "write name=value"};
-  world.selector = {{wanted.substr(0, equals), wanted.substr(equals + 1)}};
-  const auto pods = world.objects.get(
-      world.path("pods") + "?labelSelector=" + http::url_escaped(wanted), world.stop);
+  env.selector = {{wanted.substr(0, equals), wanted.substr(equals + 1)}};
+  const auto pods =
+      env.objects.get(env.path("pods") + "?labelSelector=" + http::url_escaped(wanted), env.stop);
   if (!pods) return pods.error();
-  world.pods = list_at(*pods, "/items").size();
-  if (world.pods == 0)
+  env.pods = list_at(*pods, "/items").size();
+  if (env.pods == 0)
     return Error{ErrorKind::NotFound, "use --workload-selector " + wanted,
-                 "no pod in namespace " + world.ns + " has that label"};
+                 "no pod in namespace " + env.ns + " has that label"};
   return {};
 }
 }  // namespace
@@ -150,17 +150,17 @@ std::string text_at(const Json& object, const char* pointer) {
   return found.is_string() ? found.get<std::string>() : "";
 }
 
-std::string World::path(const std::string& kind, const std::string& name) const {
+std::string Environment::path(const std::string& kind, const std::string& name) const {
   const auto collection = "/api/v1/namespaces/" + http::url_escaped(ns) + "/" + kind;
   return name.empty() ? collection : collection + "/" + http::url_escaped(name);
 }
 
-std::string World::path_of_apps(const std::string& kind, const std::string& name) const {
+std::string Environment::apps_path(const std::string& kind, const std::string& name) const {
   const auto collection = "/apis/apps/v1/namespaces/" + http::url_escaped(ns) + "/" + kind;
   return name.empty() ? collection : collection + "/" + http::url_escaped(name);
 }
 
-Json World::labels(const Json& more) const {
+Json Environment::labels(const Json& more) const {
   Json out{{kRunLabel, run}};
   out.update(more);
   return out;
@@ -178,43 +178,43 @@ bool pause(const std::stop_token& stop, milliseconds time) {
   return !stop.stop_requested();
 }
 
-Result<void> prepare(World& world) {
-  if (const auto looked = look_at_nodes(world); !looked) return looked;
-  return world.own_pods() ? make_pods(world) : find_pods(world);
+Result<void> prepare(Environment& env) {
+  if (const auto looked = look_at_nodes(env); !looked) return looked;
+  return env.own_pods() ? make_pods(env) : find_pods(env);
 }
 
-Json pod_template(const World& world, const Json& labels, int lingers) {
-  const auto& workload = world.settings.workload;
+Json pod_template(const Environment& env, const Json& labels, int shutdown_delay) {
+  const auto& workload = env.settings.workload;
   Json arguments{"netexec", fmt::format("--http-port={}", workload.tcp_port),
                  fmt::format("--udp-port={}", workload.udp_port)};
-  if (lingers > 0) arguments.push_back(fmt::format("--delay-shutdown={}", lingers));
+  if (shutdown_delay > 0) arguments.push_back(fmt::format("--delay-shutdown={}", shutdown_delay));
   const Json probe{{"httpGet", {{"path", "/hostname"}, {"port", workload.tcp_port}}},
                    {"periodSeconds", 1},
                    {"timeoutSeconds", 5}};
   const Json container{{"name", "agnhost"},
-                       {"image", world.image},
+                       {"image", env.image},
                        {"imagePullPolicy", "IfNotPresent"},
                        {"args", arguments},
                        {"readinessProbe", probe}};
-  return {{"metadata", {{"labels", world.labels(labels)}}},
+  return {{"metadata", {{"labels", env.labels(labels)}}},
           {"spec",
            {{"containers", Json::array({container})},
-            {"terminationGracePeriodSeconds", lingers + 5},
+            {"terminationGracePeriodSeconds", shutdown_delay + 5},
             {"automountServiceAccountToken", false}}}};
 }
 
-Json daemons(const World& world, const std::string& name, const std::vector<std::string>& nodes,
-             int lingers) {
+Json daemon_set(const Environment& env, const std::string& name,
+                const std::vector<std::string>& nodes, int shutdown_delay) {
   const Json app{{"app", name}};
   auto terms = Json::array();
   for (const auto& node : nodes) {
     const Json field{{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({node})}};
     terms.push_back({{"matchFields", Json::array({field})}});
   }
-  auto pods = pod_template(world, app, lingers);
+  auto pods = pod_template(env, app, shutdown_delay);
   pods["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
       {"nodeSelectorTerms", terms}};
-  return {{"metadata", {{"name", name}, {"labels", world.labels()}}},
+  return {{"metadata", {{"name", name}, {"labels", env.labels()}}},
           {"spec",
            {{"selector", {{"matchLabels", app}}},
             {"updateStrategy", {{"rollingUpdate", {{"maxUnavailable", 0}, {"maxSurge", 1}}}}},

@@ -18,10 +18,10 @@ namespace kindlb::conformance {
 using Json = nlohmann::json;
 
 /// How long pods may take to start, and things to go once they were deleted.
-inline constexpr std::chrono::minutes kPodPatience{3};
+inline constexpr std::chrono::minutes kPodTimeout{3};
 inline constexpr milliseconds kPoll{200};
 
-struct World {
+struct Environment {
   kube::Objects& objects;
   const Settings& settings;
   Listener& listener;  ///< may be told from any thread
@@ -41,7 +41,7 @@ struct World {
   /// "/api/v1/namespaces/NS/KIND[/NAME]"
   std::string path(const std::string& kind, const std::string& name = "") const;
   /// "/apis/apps/v1/namespaces/NS/KIND[/NAME]"
-  std::string path_of_apps(const std::string& kind, const std::string& name = "") const;
+  std::string apps_path(const std::string& kind, const std::string& name = "") const;
   Json labels(const Json& more = Json::object()) const;
 };
 
@@ -55,22 +55,22 @@ milliseconds elapsed_since(std::chrono::steady_clock::time_point begin);
 bool pause(const std::stop_token& stop, milliseconds time);
 
 /// Namespace and pods, or a look at those that are there.
-core::Result<void> prepare(World& world);
+core::Result<void> prepare(Environment& env);
 
-/// A pod that serves, as a template: metadata.labels and spec. `lingers`: seconds it goes on
+/// A pod that serves, as a template: metadata.labels and spec. `shutdown_delay`: seconds it goes on
 /// answering after it was told to end.
-Json pod_template(const World& world, const Json& labels, int lingers = 0);
+Json pod_template(const Environment& env, const Json& labels, int shutdown_delay = 0);
 /// A DaemonSet, on these nodes.
-Json daemons(const World& world, const std::string& name, const std::vector<std::string>& nodes,
-             int lingers);
+Json daemon_set(const Environment& env, const std::string& name,
+                const std::vector<std::string>& nodes, int shutdown_delay);
 
 /// What runs made, by its label.
-struct Traces {
+struct CreatedObjects {
   std::string run;  ///< empty: of any run
   std::string ns;   ///< Services of this namespace alone; empty: everywhere, and namespaces, too
 };
 /// Deletes it, Services first, and waits until it is gone.
-core::Result<void> remove_run(kube::Objects& objects, const Traces& traces,
+core::Result<void> remove_run(kube::Objects& objects, const CreatedObjects& created,
                               const std::function<void(const std::string&)>& say,
                               const std::stop_token& stop);
 

@@ -13,9 +13,9 @@ using core::ConditionStatus;
 constexpr milliseconds kBetweenWrites{3'000};
 constexpr std::string_view kConditionPrefix = "LoadBalancer";
 
-const Condition* find(const Sight& sight, std::string_view type) {
-  const auto found = std::ranges::find(sight.conditions, type, &Condition::type);
-  return found == sight.conditions.end() ? nullptr : &*found;
+const Condition* find(const ObservedStatus& observed, std::string_view type) {
+  const auto found = std::ranges::find(observed.conditions, type, &Condition::type);
+  return found == observed.conditions.end() ? nullptr : &*found;
 }
 
 bool is(const Condition* condition, ConditionStatus status) {
@@ -39,27 +39,28 @@ std::string quote(const Condition& condition) {
 
 /// No Service of ours asks for more than one feature beside those its test is about, so Multiple
 /// always includes one of them.
-bool concerns(const Condition& degraded, const Ask& ask) {
-  if (ask.features.empty()) return false;
+bool concerns(const Condition& degraded, const Requirements& required) {
+  if (required.features.empty()) return false;
   if (degraded.reason == "Multiple") return true;
-  return std::ranges::any_of(ask.features, [&](const std::string& feature) {
+  return std::ranges::any_of(required.features, [&](const std::string& feature) {
     // The KEP's section on e2e tests names the feature alone.
     return degraded.reason == feature + "NotSupported" || degraded.reason == feature;
   });
 }
 
-std::optional<Judgement> judge_refusal(const Ask& ask, const Sight& sight) {
-  const auto* const serving = find(sight, core::kServingCondition);
+std::optional<Judgement> judge_refusal(const Requirements& required,
+                                       const ObservedStatus& observed) {
+  const auto* const serving = find(observed, core::kServingCondition);
   if (is(serving, ConditionStatus::False) && serving->reason == "Unsupported") {
-    if (ask.optional) return Judgement{Step::Skip, quote(*serving)};
+    if (required.optional) return Judgement{Step::Skip, quote(*serving)};
     return Judgement{Step::Fail, "every provider must serve this: " + quote(*serving)};
   }
-  const auto* const degraded = find(sight, core::kDegradedCondition);
-  if (is(degraded, ConditionStatus::True) && concerns(*degraded, ask)) {
-    if (ask.stated)
+  const auto* const degraded = find(observed, core::kDegradedCondition);
+  if (is(degraded, ConditionStatus::True) && concerns(*degraded, required)) {
+    if (required.declared)
       return Judgement{Step::Fail,
                        "required, so it must be refused rather than degraded: " + quote(*degraded)};
-    if (ask.optional) return Judgement{Step::Skip, quote(*degraded)};
+    if (required.optional) return Judgement{Step::Skip, quote(*degraded)};
     return Judgement{Step::Fail, "served without it only after a change: " + quote(*degraded)};
   }
   return std::nullopt;
@@ -84,9 +85,10 @@ Judgement judge_error(const Condition& serving, const Waited& waited, const Limi
   return settles(waited, limits, reason);
 }
 
-Judgement judge_conditions(const Sight& sight, const Waited& waited, const Limits& limits) {
-  const auto* const serving = find(sight, core::kServingCondition);
-  const auto* const provisioning = find(sight, core::kProvisioningCondition);
+Judgement judge_conditions(const ObservedStatus& observed, const Waited& waited,
+                           const Limits& limits) {
+  const auto* const serving = find(observed, core::kServingCondition);
+  const auto* const provisioning = find(observed, core::kProvisioningCondition);
   if (serving == nullptr && provisioning == nullptr)
     return within(waited.total, limits.conditions,
                   "neither LoadBalancerServing nor LoadBalancerProvisioning is there");
@@ -98,24 +100,24 @@ Judgement judge_conditions(const Sight& sight, const Waited& waited, const Limit
                    serving == nullptr ? "LoadBalancerServing is missing"
                                       : "LoadBalancerProvisioning is missing");
   if (is(provisioning, ConditionStatus::True))
-    return within(waited.total, limits.provisioning, "still provisioning: " + describe(sight));
+    return within(waited.total, limits.provisioning, "still provisioning: " + describe(observed));
   if (is(serving, ConditionStatus::False)) return judge_error(*serving, waited, limits);
-  if (!sight.has_address)
+  if (!observed.has_address)
     return settles(waited, limits, "LoadBalancerServing=True without an address");
-  return {Step::Go, ""};
+  return {Step::Proceed, ""};
 }
 
-Judgement judge_silent(const Ask& ask, const Sight& sight, milliseconds elapsed,
-                       const Limits& limits) {
-  if (sight.has_address) return {Step::Go, ""};
+Judgement judge_without_conditions(const Requirements& required, const ObservedStatus& observed,
+                                   milliseconds elapsed, const Limits& limits) {
+  if (observed.has_address) return {Step::Proceed, ""};
   auto judgement = within(elapsed, limits.provisioning, "no address");
-  if (judgement.step == Step::Fail && ask.optional)
+  if (judgement.step == Step::Fail && required.optional)
     return {Step::Skip,
             judgement.reason + "; without conditions nobody can tell whether that is unsupported"};
   return judgement;
 }
 
-bool same_time(const Sight& before, const Sight& now, const char* type) {
+bool same_time(const ObservedStatus& before, const ObservedStatus& now, const char* type) {
   const auto* const old = find(before, type);
   const auto* const fresh = find(now, type);
   if (old == nullptr || fresh == nullptr) return old == fresh;
@@ -123,8 +125,8 @@ bool same_time(const Sight& before, const Sight& now, const char* type) {
 }
 }  // namespace
 
-Sight sight_of(const core::Service& service) {
-  Sight out;
+ObservedStatus observed_status(const core::Service& service) {
+  ObservedStatus out;
   for (const auto& condition : service.status.conditions)
     if (condition.type.starts_with(kConditionPrefix)) out.conditions.push_back(condition);
   out.has_address = !service.status.ingress.empty();
@@ -133,45 +135,49 @@ Sight sight_of(const core::Service& service) {
   return out;
 }
 
-Provider judge_provider(const Sight& sight, milliseconds elapsed, milliseconds with_address,
-                        const Limits& limits) {
-  if (find(sight, core::kServingCondition) != nullptr ||
-      find(sight, core::kProvisioningCondition) != nullptr)
-    return Provider::Speaking;
-  if (sight.has_address && with_address >= kBetweenWrites) return Provider::Silent;
+Provider judge_provider(const ObservedStatus& observed, milliseconds elapsed,
+                        milliseconds with_address, const Limits& limits) {
+  if (find(observed, core::kServingCondition) != nullptr ||
+      find(observed, core::kProvisioningCondition) != nullptr)
+    return Provider::WithConditions;
+  if (observed.has_address && with_address >= kBetweenWrites) return Provider::WithoutConditions;
   if (elapsed < limits.conditions) return Provider::Unknown;
-  return sight.has_address || sight.has_finalizer ? Provider::Silent : Provider::None;
+  return observed.has_address || observed.has_finalizer ? Provider::WithoutConditions
+                                                        : Provider::None;
 }
 
-Judgement judge_creation(const Ask& ask, Provider provider, const Sight& sight,
-                         const Waited& waited, const Limits& limits) {
-  if (const auto refused = judge_refusal(ask, sight)) return *refused;
-  const bool speaks =
-      provider == Provider::Speaking || judge_provider(sight, {}, {}, limits) == Provider::Speaking;
-  if (!speaks) return judge_silent(ask, sight, waited.total, limits);
-  return judge_conditions(sight, waited, limits);
+Judgement judge_creation(const Requirements& required, Provider provider,
+                         const ObservedStatus& observed, const Waited& waited,
+                         const Limits& limits) {
+  if (const auto refused = judge_refusal(required, observed)) return *refused;
+  const bool writes_conditions =
+      provider == Provider::WithConditions ||
+      judge_provider(observed, {}, {}, limits) == Provider::WithConditions;
+  if (!writes_conditions) return judge_without_conditions(required, observed, waited.total, limits);
+  return judge_conditions(observed, waited, limits);
 }
 
-Judgement judge_change(const Ask& ask, const Change& change, const Sight& sight,
-                       const Waited& waited, const Limits& limits) {
-  if (same_time(change.before, sight, core::kProvisioningCondition))
+Judgement judge_change(const Requirements& required, const Change& change,
+                       const ObservedStatus& observed, const Waited& waited, const Limits& limits) {
+  if (same_time(change.before, observed, core::kProvisioningCondition))
     return within(waited.total, limits.conditions,
                   "the provider has not told that it saw the change (the time of "
                   "LoadBalancerProvisioning)");
-  const Ask now{.optional = false, .features = ask.features, .stated = ask.stated};
-  if (const auto refused = judge_refusal(now, sight)) return *refused;
-  auto judgement = judge_conditions(sight, waited, limits);
-  if (judgement.step == Step::Go && change.visible &&
-      same_time(change.before, sight, core::kServingCondition))
+  const Requirements now{
+      .optional = false, .features = required.features, .declared = required.declared};
+  if (const auto refused = judge_refusal(now, observed)) return *refused;
+  auto judgement = judge_conditions(observed, waited, limits);
+  if (judgement.step == Step::Proceed && change.visible &&
+      same_time(change.before, observed, core::kServingCondition))
     return settles(waited, limits,
                    "the provider has not told that the change has effect (the time of "
                    "LoadBalancerServing)");
   return judgement;
 }
 
-std::string describe(const Sight& sight) {
+std::string describe(const ObservedStatus& observed) {
   std::string out;
-  for (const auto& one : sight.conditions)
+  for (const auto& one : observed.conditions)
     out += (out.empty() ? "" : ", ") + one.type.substr(kConditionPrefix.size()) + "=" +
            word_of(one.status) + "/" + one.reason;
   return out.empty() ? "no condition" : out;

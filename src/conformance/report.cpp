@@ -70,9 +70,9 @@ const char* word_of(Provider provider) {
   switch (provider) {
     case Provider::None:
       return "none";
-    case Provider::Silent:
+    case Provider::WithoutConditions:
       return "without-conditions";
-    case Provider::Speaking:
+    case Provider::WithConditions:
       return "with-conditions";
     case Provider::Unknown:
       break;
@@ -121,10 +121,10 @@ std::string describe(Provider provider) {
   switch (provider) {
     case Provider::None:
       return "no provider: nobody took up a Service of type LoadBalancer in the time the KEP gives";
-    case Provider::Silent:
+    case Provider::WithoutConditions:
       return "this provider writes no conditions: what is optional passes or cannot be judged, "
              "and waiting goes by addresses and answers";
-    case Provider::Speaking:
+    case Provider::WithConditions:
       return "this provider writes conditions";
     case Provider::Unknown:
       break;

@@ -1,4 +1,4 @@
-// The half of a Balancer that speaks to it.
+// The half of a ServiceUnderTest that speaks to it.
 
 #include "service_under_test.hpp"
 
@@ -28,7 +28,7 @@ bool is_udp(const Port& port) {
 }
 
 /// Addresses and names in a status.
-std::vector<std::string> points_of(const core::Service& service) {
+std::vector<std::string> ingress_points(const core::Service& service) {
   std::vector<std::string> out;
   for (const auto& ingress : service.status.ingress)
     out.push_back(ingress.ip.empty() ? ingress.hostname : ingress.ip);
@@ -38,11 +38,11 @@ std::vector<std::string> points_of(const core::Service& service) {
 }  // namespace
 
 /// IP-based load balancers must work immediately, those with names once the name is known.
-End Balancer::find_addresses() {
-  const auto service = look();
-  if (!service) return scene_.fail(service.error());
+EarlyEnd ServiceUnderTest::find_addresses() {
+  const auto service = fetch();
+  if (!service) return context_.fail(service.error());
   addresses_.clear();
-  points_ = points_of(*service);
+  ingress_points_ = ingress_points(*service);
   for (const auto& ingress : service->status.ingress) {
     if (const auto ip = core::IpAddress::parse(ingress.ip)) {
       addresses_.push_back(*ip);
@@ -50,7 +50,7 @@ End Balancer::find_addresses() {
     }
     if (ingress.hostname.empty()) continue;
     std::vector<core::IpAddress> known;
-    if (auto end = scene_.until("the name " + ingress.hostname + " known", kNamePropagation, [&] {
+    if (auto end = context_.until("the name " + ingress.hostname + " known", kNamePropagation, [&] {
           known = resolve(ingress.hostname);
           return !known.empty();
         }))
@@ -59,96 +59,99 @@ End Balancer::find_addresses() {
     if (service->spec.ip_families.size() < 2) known.resize(1, known.front());
     addresses_.insert(addresses_.end(), known.begin(), known.end());
   }
-  if (addresses_.empty()) return scene_.fail("the status has no address that can be used");
+  if (addresses_.empty()) return context_.fail("the status has no address that can be used");
   return std::nullopt;
 }
 
-Result<std::string> Balancer::ask_at(const core::IpAddress& address, const Port& port,
-                                     const std::string& path) {
+Result<std::string> ServiceUnderTest::query_at(const core::IpAddress& address, const Port& port,
+                                               const std::string& path) {
   const core::Target target{address, port.number};
-  if (!is_udp(port)) return ask_http(target, path, kAnswer, world_.stop);
+  if (!is_udp(port)) return http_get(target, path, kAnswer, env_.stop);
   UdpClient client(target);
   Result<std::string> answer = Error{ErrorKind::Timeout, "UDP " + target.text(), "never asked"};
   for (int i = 0; i < kDatagrams && !answer; ++i) {
-    answer = client.ask("hostname", kDatagramAnswer);
+    answer = client.exchange("hostname", kDatagramAnswer);
     // "Refused" comes back at once and must not use up all the attempts.
-    if (!answer && !scene_.pause(milliseconds{100})) break;
+    if (!answer && !context_.pause(milliseconds{100})) break;
   }
   return answer;
 }
 
-Result<std::string> Balancer::ask(const Port& port, const std::string& path) {
-  return ask_at(addresses_.front(), port, path);
+Result<std::string> ServiceUnderTest::query(const Port& port, const std::string& path) {
+  return query_at(addresses_.front(), port, path);
 }
 
-End Balancer::keeps_addresses() const {
-  const auto service = look();
-  if (!service) return scene_.fail(service.error());
-  if (points_of(*service) == points_) return std::nullopt;
-  return scene_.fail("a change that does not ask for it moved it to another address");
+EarlyEnd ServiceUnderTest::check_addresses_kept() const {
+  const auto service = fetch();
+  if (!service) return context_.fail(service.error());
+  if (ingress_points(*service) == ingress_points_) return std::nullopt;
+  return context_.fail("a change that does not ask for it moved it to another address");
 }
 
-End Balancer::answers_within(milliseconds limit, const core::IpAddress& address, const Port& port) {
+EarlyEnd ServiceUnderTest::check_answers_within(milliseconds limit, const core::IpAddress& address,
+                                                const Port& port) {
   std::string why;
   const auto answered = [&] {
-    const auto answer = ask_at(address, port, "/hostname");
+    const auto answer = query_at(address, port, "/hostname");
     why = answer ? "an empty answer" : answer.error().text();
     return answer && !answer->empty();
   };
   if (answered()) return std::nullopt;
   if (limit == milliseconds{0})
-    return scene_.fail("LoadBalancerServing=True, but it does not answer at once: " + why);
-  return scene_.until("answered (" + why + ")", limit, answered);
+    return context_.fail("LoadBalancerServing=True, but it does not answer at once: " + why);
+  return context_.until("answered (" + why + ")", limit, answered);
 }
 
-End Balancer::answers(const Port& port) {
-  const auto limit = scene_.speaks() ? milliseconds{0} : world_.settings.limits.provisioning;
+EarlyEnd ServiceUnderTest::check_answers(const Port& port) {
+  const auto limit =
+      context_.writes_conditions() ? milliseconds{0} : env_.settings.limits.provisioning;
   for (const auto& address : addresses_)
-    if (auto end = answers_within(limit, address, port)) return end;
+    if (auto end = check_answers_within(limit, address, port)) return end;
   return std::nullopt;
 }
 
-End Balancer::answers_soon(const Port& port) {
+EarlyEnd ServiceUnderTest::await_answers(const Port& port) {
   for (const auto& address : addresses_)
-    if (auto end = answers_within(scene_.patience(), address, port)) return end;
+    if (auto end = check_answers_within(context_.propagation_timeout(), address, port)) return end;
   return std::nullopt;
 }
 
-End Balancer::falls_silent(const Port& port) {
+EarlyEnd ServiceUnderTest::await_closed(const Port& port) {
   const auto nobody = [&](const core::IpAddress& address) {
     const core::Target target{address, port.number};
-    if (!is_udp(port)) return !ask_http(target, "/hostname", kSilence, world_.stop).ok();
-    return !UdpClient(target).ask("hostname", kSilence).ok();
+    if (!is_udp(port)) return !http_get(target, "/hostname", kSilence, env_.stop).ok();
+    return !UdpClient(target).exchange("hostname", kSilence).ok();
   };
   for (const auto& address : addresses_)
-    if (auto end = scene_.until(
+    if (auto end = context_.until(
             fmt::format("{} port {} of {} closed", port.protocol, port.number, address.text()),
-            scene_.patience(), [&] { return nobody(address); }))
+            context_.propagation_timeout(), [&] { return nobody(address); }))
       return end;
   // A question that was cut short has no answer either.
-  if (world_.stop.stop_requested()) return scene_.fail("stopped");
+  if (env_.stop.stop_requested()) return context_.fail("stopped");
   return std::nullopt;
 }
 
-End Balancer::names(std::size_t count, std::set<std::string>& into) {
+EarlyEnd ServiceUnderTest::collect_pod_names(std::size_t count, std::set<std::string>& into) {
   for (std::size_t i = 0; i < count; ++i) {
-    const auto answer = ask(kWeb);
+    const auto answer = query(kWeb);
     if (!answer)
-      return scene_.fail(
+      return context_.fail(
           fmt::format("connection {} of {}: {}", i + 1, count, answer.error().text()));
     into.insert(*answer);
   }
   return std::nullopt;
 }
 
-End Balancer::all_answer(std::size_t count) {
+EarlyEnd ServiceUnderTest::check_connections(std::size_t count) {
   std::set<std::string> any;
-  if (scene_.speaks()) return names(count, any);
-  End broken;
-  auto end = scene_.until(fmt::format("answered {} times in a row", count), scene_.patience(), [&] {
-    broken = names(count, any);
-    return !broken;
-  });
+  if (context_.writes_conditions()) return collect_pod_names(count, any);
+  EarlyEnd broken;
+  auto end = context_.until(fmt::format("answered {} times in a row", count),
+                            context_.propagation_timeout(), [&] {
+                              broken = collect_pod_names(count, any);
+                              return !broken;
+                            });
   if (end && broken) end->reason += ": " + broken->reason;
   return end;
 }

@@ -8,7 +8,7 @@
 
 namespace kindlb::conformance {
 
-class Scene;
+class TestContext;
 
 struct Test {
   std::string name;
@@ -17,41 +17,41 @@ struct Test {
   std::vector<std::string> features;  ///< set as requiredLoadBalancerFeatures
   bool own_pods = false;              ///< starts and ends pods itself
   std::size_t nodes = 1;              ///< that must take them
-  Outcome (*body)(Scene&) = nullptr;
+  Outcome (*body)(TestContext&) = nullptr;
 };
 
 const std::vector<Test>& all_tests();
 
 // Required of every provider.
-Outcome tcp_type_and_ports(Scene& scene);
-Outcome cleanup_finalizer(Scene& scene);
-Outcome rolling_update_cluster(Scene& scene);
+Outcome tcp_type_and_ports(TestContext& context);
+Outcome cleanup_finalizer(TestContext& context);
+Outcome rolling_update_cluster(TestContext& context);
 // May be refused.
-Outcome without_node_ports(Scene& scene);
-Outcome udp_type_and_ports(Scene& scene);
-Outcome udp_pod_cycle_other_node(Scene& scene);
-Outcome udp_pod_cycle_same_node(Scene& scene);
+Outcome without_node_ports(TestContext& context);
+Outcome udp_type_and_ports(TestContext& context);
+Outcome udp_pod_cycle_other_node(TestContext& context);
+Outcome udp_pod_cycle_same_node(TestContext& context);
 // externalTrafficPolicy: Local
-Outcome rolling_update_local(Scene& scene);
-Outcome local_only_nodes_with_endpoints(Scene& scene);
-Outcome local_all_nodes_with_endpoints(Scene& scene);
-Outcome local_connects(Scene& scene);
-Outcome local_source_ip(Scene& scene);
-Outcome local_from_pods(Scene& scene);
-Outcome local_from_pods_source_ip(Scene& scene);
+Outcome rolling_update_local(TestContext& context);
+Outcome local_only_nodes_with_endpoints(TestContext& context);
+Outcome local_all_nodes_with_endpoints(TestContext& context);
+Outcome local_connects(TestContext& context);
+Outcome local_source_ip(TestContext& context);
+Outcome local_from_pods(TestContext& context);
+Outcome local_from_pods_source_ip(TestContext& context);
 // Features that can be required.
-Outcome affinity_cluster(Scene& scene);
-Outcome affinity_local(Scene& scene);
-Outcome affinity_switch_cluster(Scene& scene);
-Outcome affinity_switch_local(Scene& scene);
-Outcome source_ranges(Scene& scene);
+Outcome affinity_cluster(TestContext& context);
+Outcome affinity_local(TestContext& context);
+Outcome affinity_switch_cluster(TestContext& context);
+Outcome affinity_switch_local(TestContext& context);
+Outcome source_ranges(TestContext& context);
 // New in the KEP.
-Outcome dual_stack(Scene& scene);
-Outcome mixed_protocols(Scene& scene);
-Outcome mixed_protocols_one_port(Scene& scene);
-Outcome class_ignored(Scene& scene);
+Outcome dual_stack(TestContext& context);
+Outcome mixed_protocols(TestContext& context);
+Outcome mixed_protocols_one_port(TestContext& context);
+Outcome class_ignored(TestContext& context);
 // The KEP's rules for providers themselves.
-Outcome conditions_life_cycle(Scene& scene);
-Outcome unknown_feature_refused(Scene& scene);
+Outcome conditions_life_cycle(TestContext& context);
+Outcome unknown_feature_refused(TestContext& context);
 
 }  // namespace kindlb::conformance

@@ -28,126 +28,126 @@ bool is_ready(const Json& pod) {
 }
 }  // namespace
 
-Scene::Scene(World& world, const Test& test) : world_(world), test_(test) {}
+TestContext::TestContext(Environment& env, const Test& test) : env_(env), test_(test) {}
 
-Scene::~Scene() {
-  for (const auto& path : made_) (void)world_.objects.remove_now(path);
+TestContext::~TestContext() {
+  for (const auto& path : created_) (void)env_.objects.remove_now(path);
 }
 
-void Scene::sees(const std::string& state) {
+void TestContext::report_status(const std::string& state) {
   if (state == seen_) return;
   seen_ = state;
-  world_.listener.sees(test_.name, state);
+  env_.listener.status_changed(test_.name, state);
 }
 
-bool Scene::waits(const std::string& what, milliseconds waited) const {
-  world_.listener.waits(test_.name, what, waited);
+bool TestContext::report_and_wait(const std::string& what, milliseconds waited) const {
+  env_.listener.waiting(test_.name, what, waited);
   return pause(kPoll);
 }
 
-Outcome Scene::fail(const std::string& why) const {
-  if (world_.stop.stop_requested()) return {Verdict::Stopped, "stopped"};
-  if (world_.provider == Provider::Silent && test_.optional && !supported_)
+Outcome TestContext::fail(const std::string& why) const {
+  if (env_.stop.stop_requested()) return {Verdict::Stopped, "stopped"};
+  if (env_.provider == Provider::WithoutConditions && test_.optional && !supported_)
     return {Verdict::Skip,
             why + "; without conditions nobody can tell whether that is unsupported"};
   return {Verdict::Fail, why};
 }
 
-Outcome Scene::fail(const core::Error& error) const {
-  if (world_.stop.stop_requested()) return {Verdict::Stopped, "stopped"};
+Outcome TestContext::fail(const core::Error& error) const {
+  if (env_.stop.stop_requested()) return {Verdict::Stopped, "stopped"};
   return {Verdict::Fail, error.text()};
 }
 
-End Scene::until(const std::string& what, milliseconds limit,
-                 const std::function<bool()>& holds) const {
+EarlyEnd TestContext::until(const std::string& what, milliseconds limit,
+                            const std::function<bool()>& holds) const {
   const auto begin = Clock::now();
   while (!holds()) {
     const auto waited = elapsed_since(begin);
     if (waited >= limit) return fail(fmt::format("not {} after {} s", what, limit.count() / 1000));
-    if (!waits("waiting until " + what, waited)) return fail("stopped");
+    if (!report_and_wait("waiting until " + what, waited)) return fail("stopped");
   }
-  world_.listener.waits(test_.name, "", {});
+  env_.listener.waiting(test_.name, "", {});
   return std::nullopt;
 }
 
-std::string Scene::pod_path(const std::string& name) const {
-  return world_.path("pods", test_.name + "-" + name);
+std::string TestContext::pod_path(const std::string& name) const {
+  return env_.path("pods", test_.name + "-" + name);
 }
 
-End Scene::start_pod(const std::string& name, const std::string& node) {
-  auto pod = pod_template(world_, selector());
+EarlyEnd TestContext::start_pod(const std::string& name, const std::string& node) {
+  auto pod = pod_template(env_, selector());
   pod["metadata"]["name"] = test_.name + "-" + name;
   if (!node.empty()) pod["spec"]["nodeName"] = node;
   const auto path = pod_path(name);
-  made_.push_back(path);
+  created_.push_back(path);
   core::Error refusal;
   const auto created = [&] {
-    const auto made = world_.objects.create(world_.path("pods"), pod);
+    const auto made = env_.objects.create(env_.path("pods"), pod);
     if (!made) refusal = made.error();
     // The namespace's service account comes a moment after the namespace.
     return made.ok() || refusal.kind != core::ErrorKind::Denied;
   };
-  if (auto end = until("allowed to create a pod", world_.settings.limits.conditions, created)) {
+  if (auto end = until("allowed to create a pod", env_.settings.limits.conditions, created)) {
     end->reason += ": " + refusal.detail;
     return end;
   }
   if (!refusal.operation.empty() && refusal.kind != core::ErrorKind::Denied) return fail(refusal);
-  return until("pod " + name + " ready", kPodPatience, [&] {
-    const auto found = world_.objects.get(path, world_.stop);
+  return until("pod " + name + " ready", kPodTimeout, [&] {
+    const auto found = env_.objects.get(path, env_.stop);
     return found && is_ready(*found);
   });
 }
 
-End Scene::remove_pod(const std::string& name) {
+EarlyEnd TestContext::remove_pod(const std::string& name) {
   const auto path = pod_path(name);
-  if (const auto done = world_.objects.remove(path, world_.stop); !done) return fail(done.error());
-  return until("pod " + name + " gone", kPodPatience, [&] {
-    const auto found = world_.objects.get(path, world_.stop);
+  if (const auto done = env_.objects.remove(path, env_.stop); !done) return fail(done.error());
+  return until("pod " + name + " gone", kPodTimeout, [&] {
+    const auto found = env_.objects.get(path, env_.stop);
     return !found && found.error().kind == core::ErrorKind::NotFound;
   });
 }
 
-std::string Scene::pods_path() const {
-  return world_.path("pods") + "?labelSelector=" + http::url_escaped("app=" + test_.name);
+std::string TestContext::pods_path() const {
+  return env_.path("pods") + "?labelSelector=" + http::url_escaped("app=" + test_.name);
 }
 
-End Scene::start_daemons(std::size_t most_nodes, int lingers) {
-  auto nodes = world_.nodes;
+EarlyEnd TestContext::start_daemon_set(std::size_t most_nodes, int shutdown_delay) {
+  auto nodes = env_.nodes;
   if (nodes.size() > most_nodes) nodes.resize(most_nodes);
-  const auto made = world_.objects.create(world_.path_of_apps("daemonsets"),
-                                          daemons(world_, test_.name, nodes, lingers));
+  const auto made = env_.objects.create(env_.apps_path("daemonsets"),
+                                        daemon_set(env_, test_.name, nodes, shutdown_delay));
   if (!made) return fail(made.error());
-  daemons_ = nodes.size();
-  made_.push_back(world_.path_of_apps("daemonsets", test_.name));
-  made_.push_back(pods_path());  // after what would make new ones; they would linger
-  return await_daemons(0);
+  daemon_count_ = nodes.size();
+  created_.push_back(env_.apps_path("daemonsets", test_.name));
+  created_.push_back(pods_path());  // after what would make new ones; they would linger
+  return await_daemon_set(0);
 }
 
-End Scene::roll_daemons(int round) {
+EarlyEnd TestContext::roll_daemon_set(int round) {
   const Json annotations{{kRound, std::to_string(round)}};
   const Json changes{{"spec", {{"template", {{"metadata", {{"annotations", annotations}}}}}}}};
-  const auto path = world_.path_of_apps("daemonsets", test_.name);
-  if (const auto done = world_.objects.patch(path, changes, world_.stop); !done)
+  const auto path = env_.apps_path("daemonsets", test_.name);
+  if (const auto done = env_.objects.patch(path, changes, env_.stop); !done)
     return fail(done.error());
-  return await_daemons(round);
+  return await_daemon_set(round);
 }
 
 /// The DaemonSet's own status does not tell: it counts pods that are ending, too.
-End Scene::await_daemons(int round) const {
+EarlyEnd TestContext::await_daemon_set(int round) const {
   const auto is_up = [&](const Json& pod) {
     return !is_ending(pod) && is_ready(pod) && round_of(pod) == std::to_string(round);
   };
-  return until(round == 0 ? "the pods ready" : "the pods replaced", kPodPatience, [&] {
-    const auto pods = world_.objects.get(pods_path(), world_.stop);
+  return until(round == 0 ? "the pods ready" : "the pods replaced", kPodTimeout, [&] {
+    const auto pods = env_.objects.get(pods_path(), env_.stop);
     return pods && std::ranges::count_if(list_at(*pods, "/items"), is_up) ==
-                       static_cast<std::ptrdiff_t>(daemons_);
+                       static_cast<std::ptrdiff_t>(daemon_count_);
   });
 }
 
-End Scene::await_replaced() {
-  return until("the old pods gone", kPodPatience, [&] {
-    const auto left = world_.objects.get(pods_path(), world_.stop);
-    return left && list_at(*left, "/items").size() == daemons_;
+EarlyEnd TestContext::await_replaced() {
+  return until("the old pods gone", kPodTimeout, [&] {
+    const auto left = env_.objects.get(pods_path(), env_.stop);
+    return left && list_at(*left, "/items").size() == daemon_count_;
   });
 }
 

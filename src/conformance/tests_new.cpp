@@ -12,19 +12,19 @@ namespace {
 /// For a write that must not come; the control Service has been dealt with by then.
 constexpr milliseconds kQuiet{3'000};
 
-Outcome mixed(Scene& scene, const Port& other) {
-  Balancer web(scene);
-  Wish wish;
-  wish.ports = {kWeb, other};
-  if (auto end = web.publish(wish)) return *end;
-  if (auto end = web.answers(kWeb)) return *end;
-  if (auto end = web.answers(other)) return *end;
-  const auto service = web.look();
-  if (!service) return scene.fail(service.error());
+Outcome mixed(TestContext& context, const Port& other) {
+  ServiceUnderTest web(context);
+  ServiceTemplate wanted;
+  wanted.ports = {kWeb, other};
+  if (auto end = web.publish(wanted)) return *end;
+  if (auto end = web.check_answers(kWeb)) return *end;
+  if (auto end = web.check_answers(other)) return *end;
+  const auto service = web.fetch();
+  if (!service) return context.fail(service.error());
   for (const auto& ingress : service->status.ingress)
     for (const auto& port : ingress.ports)
       if (!port.error.empty())
-        return scene.fail(fmt::format("port {} carries the error {}", port.port, port.error));
+        return context.fail(fmt::format("port {} carries the error {}", port.port, port.error));
   return {};
 }
 
@@ -34,74 +34,75 @@ const core::Condition* condition(const core::Service& service, const char* type)
   return found == all.end() ? nullptr : &*found;
 }
 
-void note_reason(Scene& scene, const core::Service& service, const char* type, const char* usual) {
+void note_reason(TestContext& context, const core::Service& service, const char* type,
+                 const char* usual) {
   const auto* const found = condition(service, type);
   if (found != nullptr && found->reason != usual)
-    scene.note(fmt::format("{} has reason {}, not {}", type, found->reason, usual));
+    context.note(fmt::format("{} has reason {}, not {}", type, found->reason, usual));
 }
 }  // namespace
 
-Outcome dual_stack(Scene& scene) {
-  Balancer web(scene);
-  Wish wish;
-  wish.any = {{"ipFamilyPolicy", "RequireDualStack"}};
-  wish.families = 2;
-  if (auto end = web.create(wish)) {
+Outcome dual_stack(TestContext& context) {
+  ServiceUnderTest web(context);
+  ServiceTemplate wanted;
+  wanted.spec = {{"ipFamilyPolicy", "RequireDualStack"}};
+  wanted.endpoint_families = 2;
+  if (auto end = web.create(wanted)) {
     if (web.refusal() && web.refusal()->kind == core::ErrorKind::Invalid)
       return {Verdict::Skip, "this cluster is not dual-stack: " + web.refusal()->detail};
     if (end->verdict == Verdict::Fail && !web.refusal() && !web.await_endpoints(1))
       return {Verdict::Skip, "the pods have addresses of one family only"};
     return *end;
   }
-  if (auto end = web.become_balancer()) return *end;
+  if (auto end = web.become_load_balancer()) return *end;
   std::set<core::IpFamily> families;
   for (const auto& address : web.addresses()) families.insert(address.family());
-  if (families.size() < 2) return scene.fail("the status has addresses of one family only");
-  if (auto end = web.answers(kWeb)) return *end;
+  if (families.size() < 2) return context.fail("the status has addresses of one family only");
+  if (auto end = web.check_answers(kWeb)) return *end;
   return {};
 }
 
-Outcome mixed_protocols(Scene& scene) {
-  return mixed(scene, {"UDP", 81});
+Outcome mixed_protocols(TestContext& context) {
+  return mixed(context, {"UDP", 81});
 }
 
-Outcome mixed_protocols_one_port(Scene& scene) {
-  return mixed(scene, {"UDP", kWeb.number});
+Outcome mixed_protocols_one_port(TestContext& context) {
+  return mixed(context, {"UDP", kWeb.number});
 }
 
-Outcome class_ignored(Scene& scene) {
-  Balancer classed(scene);
-  Balancer control(scene, "-control");
+Outcome class_ignored(TestContext& context) {
+  ServiceUnderTest classed(context);
+  ServiceUnderTest control(context, "-control");
   if (auto end = classed.create({})) return *end;
   if (auto end = classed.patch(
           {{"type", "LoadBalancer"}, {"loadBalancerClass", "example.com/served-by-nobody"}}))
     return *end;
   // Whoever has served one that came later had its chance at the first.
   if (auto end = control.publish({})) return *end;
-  if (!scene.pause(kQuiet)) return scene.fail("stopped");
-  const auto service = classed.look();
-  if (!service) return scene.fail(service.error());
-  const auto sight = sight_of(*service);
+  if (!context.pause(kQuiet)) return context.fail("stopped");
+  const auto service = classed.fetch();
+  if (!service) return context.fail(service.error());
+  const auto observed = observed_status(*service);
   if (!service->status.conditions.empty())
-    return scene.fail("a Service of another class got the condition " +
-                      service->status.conditions.front().type);
-  if (sight.has_address) return scene.fail("a Service of another class got an address");
-  if (sight.has_finalizer) return scene.fail("a Service of another class got the finalizer");
+    return context.fail("a Service of another class got the condition " +
+                        service->status.conditions.front().type);
+  if (observed.has_address) return context.fail("a Service of another class got an address");
+  if (observed.has_finalizer) return context.fail("a Service of another class got the finalizer");
   return {};
 }
 
-Outcome conditions_life_cycle(Scene& scene) {
-  if (!scene.speaks()) return {Verdict::Skip, describe(scene.world().provider)};
-  Balancer web(scene);
+Outcome conditions_life_cycle(TestContext& context) {
+  if (!context.writes_conditions()) return {Verdict::Skip, describe(context.env().provider)};
+  ServiceUnderTest web(context);
   if (auto end = web.publish({})) return *end;
-  const auto service = web.look();
-  if (!service) return scene.fail(service.error());
-  note_reason(scene, *service, core::kServingCondition, "Serving");
-  note_reason(scene, *service, core::kProvisioningCondition, "Complete");
+  const auto service = web.fetch();
+  if (!service) return context.fail(service.error());
+  note_reason(context, *service, core::kServingCondition, "Serving");
+  note_reason(context, *service, core::kProvisioningCondition, "Complete");
   const auto* const degraded = condition(*service, core::kDegradedCondition);
   if (degraded != nullptr && degraded->status == core::ConditionStatus::True)
-    scene.note("a plain Service is marked degraded: " + degraded->reason + ", " +
-               degraded->message);
+    context.note("a plain Service is marked degraded: " + degraded->reason + ", " +
+                 degraded->message);
   // Changes that clients can and cannot see; judge_change looks at the times.
   if (auto end = web.change({{"ports", web.ports_of({{"TCP", 81}})}})) return *end;
   if (auto end = web.change({{"externalTrafficPolicy", "Local"}}, false)) return *end;
@@ -109,18 +110,19 @@ Outcome conditions_life_cycle(Scene& scene) {
   return {};
 }
 
-Outcome unknown_feature_refused(Scene& scene) {
-  if (!scene.speaks()) return {Verdict::Skip, describe(scene.world().provider)};
-  Balancer web(scene);
+Outcome unknown_feature_refused(TestContext& context) {
+  if (!context.writes_conditions()) return {Verdict::Skip, describe(context.env().provider)};
+  ServiceUnderTest web(context);
   if (auto end = web.create({})) return *end;
-  if (auto end = web.request()) return *end;
-  if (!web.stated()) return {Verdict::Skip, "this API server has no requiredLoadBalancerFeatures"};
-  const auto end = web.await_service();
-  if (!end) return scene.fail("a required feature that nobody knows was not refused");
+  if (auto end = web.request_load_balancer()) return *end;
+  if (!web.declared())
+    return {Verdict::Skip, "this API server has no requiredLoadBalancerFeatures"};
+  const auto end = web.await_served();
+  if (!end) return context.fail("a required feature that nobody knows was not refused");
   if (end->verdict != Verdict::Skip) return *end;
-  const auto service = web.look();
-  if (!service) return scene.fail(service.error());
-  if (!service->status.ingress.empty()) return scene.fail("it was refused, and has an address");
+  const auto service = web.fetch();
+  if (!service) return context.fail(service.error());
+  if (!service->status.ingress.empty()) return context.fail("it was refused, and has an address");
   return {};
 }
 

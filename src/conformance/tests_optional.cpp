@@ -11,30 +11,31 @@ namespace kindlb::conformance {
 namespace {
 constexpr std::size_t kConnections = 20;  // enough to see whether they reach one pod or several
 
-Outcome udp_pod_cycle(Scene& scene, bool other_node) {
-  const auto& nodes = scene.world().nodes;
+Outcome udp_pod_cycle(TestContext& context, bool other_node) {
+  const auto& nodes = context.env().nodes;
   const Port dns{"UDP", 80};
-  Balancer web(scene);
-  Wish wish;
-  wish.ports = {dns};
-  wish.selector = scene.selector();
-  wish.families = 0;  // pods come once it is clear that they will be of use
-  if (auto end = web.publish(wish)) return *end;
-  if (auto end = scene.start_pod("first", nodes.front())) return *end;
+  ServiceUnderTest web(context);
+  ServiceTemplate wanted;
+  wanted.ports = {dns};
+  wanted.selector = context.selector();
+  wanted.endpoint_families = 0;  // pods come once it is clear that they will be of use
+  if (auto end = web.publish(wanted)) return *end;
+  if (auto end = context.start_pod("first", nodes.front())) return *end;
   UdpClient client(web.target(dns));  // one source port throughout: what is remembered must go
   const auto answered_by = [&](const char* pod) {
-    const auto answer = client.ask("hostname", std::chrono::seconds(1));
-    return answer && *answer == scene.test().name + "-" + pod;
+    const auto answer = client.exchange("hostname", std::chrono::seconds(1));
+    return answer && *answer == context.test().name + "-" + pod;
   };
-  const auto lag = scene.world().settings.limits.conditions;
+  const auto lag = context.env().settings.limits.conditions;
   if (auto end =
-          scene.until("answered by the first pod", lag, [&] { return answered_by("first"); }))
+          context.until("answered by the first pod", lag, [&] { return answered_by("first"); }))
     return *end;
-  scene.supported();
-  if (auto end = scene.start_pod("second", other_node ? nodes.back() : nodes.front())) return *end;
-  if (auto end = scene.remove_pod("first")) return *end;
+  context.mark_supported();
+  if (auto end = context.start_pod("second", other_node ? nodes.back() : nodes.front()))
+    return *end;
+  if (auto end = context.remove_pod("first")) return *end;
   if (auto end =
-          scene.until("answered by the second pod", lag, [&] { return answered_by("second"); }))
+          context.until("answered by the second pod", lag, [&] { return answered_by("second"); }))
     return *end;
   return {};
 }
@@ -45,107 +46,107 @@ const Json kNoAffinity{{"sessionAffinity", "None"}, {"sessionAffinityConfig", nu
 /// Asks until the pods that answer are as many as wanted. Every connection must work, but which pod
 /// gets it may be up to kube-proxy, which no condition tells of: as in the official tests, it has
 /// the time that the KEP calls its maximum lag.
-End settles(Scene& scene, Balancer& web, const std::string& what,
-            const std::function<bool(std::size_t pods)>& wanted) {
-  End broken;
-  auto end = scene.until(what, scene.patience(), [&] {
+EarlyEnd settles(TestContext& context, ServiceUnderTest& web, const std::string& what,
+                 const std::function<bool(std::size_t pods)>& wanted) {
+  EarlyEnd broken;
+  auto end = context.until(what, context.propagation_timeout(), [&] {
     std::set<std::string> pods;
-    broken = web.names(kConnections, pods);
-    return broken ? scene.speaks() : wanted(pods.size());
+    broken = web.collect_pod_names(kConnections, pods);
+    return broken ? context.writes_conditions() : wanted(pods.size());
   });
   return broken ? broken : end;
 }
 
-End sticks(Scene& scene, Balancer& web) {
-  return settles(scene, web, "stuck to one pod", [](std::size_t pods) { return pods == 1; });
+EarlyEnd sticks(TestContext& context, ServiceUnderTest& web) {
+  return settles(context, web, "stuck to one pod", [](std::size_t pods) { return pods == 1; });
 }
 
-End spreads(Scene& scene, Balancer& web) {
-  return settles(scene, web, "spread over pods", [](std::size_t pods) { return pods > 1; });
+EarlyEnd spreads(TestContext& context, ServiceUnderTest& web) {
+  return settles(context, web, "spread over pods", [](std::size_t pods) { return pods > 1; });
 }
 
-Outcome affinity(Scene& scene, const char* policy, bool switches) {
-  if (scene.world().pods < 2)
+Outcome affinity(TestContext& context, const char* policy, bool switches) {
+  if (context.env().pods < 2)
     return {Verdict::Skip, "needs two pods, and --workload-selector names one"};
-  Balancer web(scene);
-  Wish wish;
-  wish.any = kClientIp;
-  wish.balancer = {{"externalTrafficPolicy", policy}};
-  if (auto end = web.publish(wish)) return *end;
-  if (auto end = sticks(scene, web)) return *end;
+  ServiceUnderTest web(context);
+  ServiceTemplate wanted;
+  wanted.spec = kClientIp;
+  wanted.load_balancer_spec = {{"externalTrafficPolicy", policy}};
+  if (auto end = web.publish(wanted)) return *end;
+  if (auto end = sticks(context, web)) return *end;
   if (!switches) return {};
-  scene.supported();
+  context.mark_supported();
   if (auto end = web.change(kNoAffinity)) return *end;
-  if (auto end = spreads(scene, web)) return *end;
+  if (auto end = spreads(context, web)) return *end;
   if (auto end = web.change(kClientIp)) return *end;
-  if (auto end = sticks(scene, web)) return *end;
+  if (auto end = sticks(context, web)) return *end;
   return {};
 }
 }  // namespace
 
-Outcome without_node_ports(Scene& scene) {
+Outcome without_node_ports(TestContext& context) {
   const auto any_node_port = [](const core::Service& service) {
     return std::ranges::any_of(service.spec.ports,
                                [](const core::ServicePort& port) { return port.node_port != 0; });
   };
-  Balancer web(scene);
-  Wish wish;
-  wish.balancer = {{"allocateLoadBalancerNodePorts", false}};
-  if (auto end = web.publish(wish)) return *end;
-  if (auto end = web.answers(kWeb)) return *end;
-  scene.supported();
-  const auto service = web.look();
-  if (!service) return scene.fail(service.error());
-  if (any_node_port(*service)) return scene.fail("a node port was allocated all the same");
+  ServiceUnderTest web(context);
+  ServiceTemplate wanted;
+  wanted.load_balancer_spec = {{"allocateLoadBalancerNodePorts", false}};
+  if (auto end = web.publish(wanted)) return *end;
+  if (auto end = web.check_answers(kWeb)) return *end;
+  context.mark_supported();
+  const auto service = web.fetch();
+  if (!service) return context.fail(service.error());
+  if (any_node_port(*service)) return context.fail("a node port was allocated all the same");
   // Clients cannot tell the difference.
   if (auto end = web.change({{"allocateLoadBalancerNodePorts", true}}, false)) return *end;
-  if (auto end = web.shows("with a node port", any_node_port)) return *end;
-  if (auto end = web.answers(kWeb)) return *end;
+  if (auto end = web.await_state("with a node port", any_node_port)) return *end;
+  if (auto end = web.check_answers(kWeb)) return *end;
   return {};
 }
 
-Outcome udp_pod_cycle_other_node(Scene& scene) {
-  return udp_pod_cycle(scene, true);
+Outcome udp_pod_cycle_other_node(TestContext& context) {
+  return udp_pod_cycle(context, true);
 }
 
-Outcome udp_pod_cycle_same_node(Scene& scene) {
-  return udp_pod_cycle(scene, false);
+Outcome udp_pod_cycle_same_node(TestContext& context) {
+  return udp_pod_cycle(context, false);
 }
 
-Outcome affinity_cluster(Scene& scene) {
-  return affinity(scene, "Cluster", false);
+Outcome affinity_cluster(TestContext& context) {
+  return affinity(context, "Cluster", false);
 }
 
-Outcome affinity_local(Scene& scene) {
-  return affinity(scene, "Local", false);
+Outcome affinity_local(TestContext& context) {
+  return affinity(context, "Local", false);
 }
 
-Outcome affinity_switch_cluster(Scene& scene) {
-  return affinity(scene, "Cluster", true);
+Outcome affinity_switch_cluster(TestContext& context) {
+  return affinity(context, "Cluster", true);
 }
 
-Outcome affinity_switch_local(Scene& scene) {
-  return affinity(scene, "Local", true);
+Outcome affinity_switch_local(TestContext& context) {
+  return affinity(context, "Local", true);
 }
 
 /// Not by this machine's own address: what the load balancer sees of it may be another one.
-Outcome source_ranges(Scene& scene) {
-  Balancer web(scene);
+Outcome source_ranges(TestContext& context) {
+  ServiceUnderTest web(context);
   if (auto end = web.create({})) return *end;
-  const auto service = web.look();
-  if (!service) return scene.fail(service.error());
+  const auto service = web.fetch();
+  if (!service) return context.fail(service.error());
   const auto& families = service->spec.ip_families;
   const bool v6 = !families.empty() && families.front() == core::IpFamily::V6;
   const Json everybody{{"loadBalancerSourceRanges", {v6 ? "::/0" : "0.0.0.0/0"}}};
   const Json nobody{{"loadBalancerSourceRanges", {v6 ? "2001:db8::/32" : "192.0.2.0/24"}}};
-  if (auto end = web.become_balancer(everybody)) return *end;
-  if (auto end = web.answers(kWeb)) return *end;
+  if (auto end = web.become_load_balancer(everybody)) return *end;
+  if (auto end = web.check_answers(kWeb)) return *end;
   if (auto end = web.change(nobody)) return *end;
   // The KEP lets kube-proxy enforce them.
-  if (auto end = web.falls_silent(kWeb)) return *end;
-  scene.supported();
+  if (auto end = web.await_closed(kWeb)) return *end;
+  context.mark_supported();
   if (auto end = web.change(everybody)) return *end;
-  if (auto end = web.answers_soon(kWeb)) return *end;
+  if (auto end = web.await_answers(kWeb)) return *end;
   return {};
 }
 

@@ -12,16 +12,16 @@ namespace kindlb::conformance {
 
 namespace {
 /// As in the official suite: "a low but reasonable threshold".
-constexpr double kEnough = 0.95;
+constexpr double kMinSuccessShare = 0.95;
 constexpr int kRounds = 2;
 constexpr std::size_t kRollingNodes = 3;
 /// As in the official suite: for a load balancer that learns by health checks.
-constexpr int kLingers = 60;
+constexpr int kShutdownDelay = 60;
 /// After which kube-proxy has followed, and who did not shows.
-constexpr milliseconds kStragglers{3'000};
+constexpr milliseconds kProxyLag{3'000};
 
 bool has_finalizer(const core::Service& service) {
-  return sight_of(service).has_finalizer;
+  return observed_status(service).has_finalizer;
 }
 bool has_no_address(const core::Service& service) {
   return service.status.ingress.empty();
@@ -34,7 +34,7 @@ class Load {
       : thread_([this, target, stop = std::move(stop)](const std::stop_token& over) {
           while (!over.stop_requested() && !stop.stop_requested()) {
             ++total_;
-            const auto answer = ask_http(target, "/hostname", std::chrono::seconds(5), stop);
+            const auto answer = http_get(target, "/hostname", std::chrono::seconds(5), stop);
             if (!answer) ++failed_;
             pause(over, milliseconds{20});
           }
@@ -51,10 +51,12 @@ class Load {
     judged_failed_ += failed;
     const auto share =
         1 - static_cast<double>(failed) / static_cast<double>(std::max<std::uint64_t>(total, 1));
-    if (share >= kEnough) return std::nullopt;
+    if (share >= kMinSuccessShare) return std::nullopt;
     return fmt::format("{} of {} connections failed", failed, total);
   }
-  std::string told() const { return fmt::format("{} of {} connections failed", +failed_, +total_); }
+  std::string summary() const {
+    return fmt::format("{} of {} connections failed", +failed_, +total_);
+  }
 
  private:
   std::uint64_t judged_total_ = 0;
@@ -64,34 +66,35 @@ class Load {
   std::jthread thread_;
 };
 
-Outcome rolling_update(Scene& scene, const char* policy) {
-  if (auto end = scene.start_daemons(kRollingNodes, kLingers)) return *end;
-  Balancer web(scene);
-  Wish wish;
-  wish.selector = scene.selector();
-  wish.balancer = {{"externalTrafficPolicy", policy}};
-  if (auto end = web.publish(wish)) return *end;
-  if (auto end = web.answers(kWeb)) return *end;
-  Load load(web.target(kWeb), scene.world().stop);
+Outcome rolling_update(TestContext& context, const char* policy) {
+  if (auto end = context.start_daemon_set(kRollingNodes, kShutdownDelay)) return *end;
+  ServiceUnderTest web(context);
+  ServiceTemplate wanted;
+  wanted.selector = context.selector();
+  wanted.load_balancer_spec = {{"externalTrafficPolicy", policy}};
+  if (auto end = web.publish(wanted)) return *end;
+  if (auto end = web.check_answers(kWeb)) return *end;
+  Load load(web.target(kWeb), context.env().stop);
   // Each part by itself: a quiet minute makes up for nothing.
   for (int round = 1; round <= kRounds; ++round) {
-    if (auto end = scene.roll_daemons(round)) return *end;
+    if (auto end = context.roll_daemon_set(round)) return *end;
     if (const auto failed = load.too_many_failed())
-      return scene.fail(fmt::format("update {}: {}", round, *failed));
+      return context.fail(fmt::format("update {}: {}", round, *failed));
   }
-  if (auto end = scene.await_replaced()) return *end;
-  if (!scene.pause(kStragglers)) return scene.fail("stopped");  // who still asks for them shows now
+  if (auto end = context.await_replaced()) return *end;
+  if (!context.pause(kProxyLag))
+    return context.fail("stopped");  // who still asks for them shows now
   load.end();
   if (const auto failed = load.too_many_failed())
-    return scene.fail("as the old pods ended: " + *failed);
-  scene.note(load.told());
+    return context.fail("as the old pods ended: " + *failed);
+  context.note(load.summary());
   return {};
 }
 
 /// Another node port, which clients cannot see, is followed.
-End changes_node_port(Scene& scene, Balancer& web, const Port& port) {
-  const auto service = web.look();
-  if (!service) return scene.fail(service.error());
+EarlyEnd check_node_port_change(TestContext& context, ServiceUnderTest& web, const Port& port) {
+  const auto service = web.fetch();
+  if (!service) return context.fail(service.error());
   const auto before = service->spec.ports.empty() ? 0 : service->spec.ports.front().node_port;
   if (before == 0) return std::nullopt;
   auto ports = web.ports_of({port});
@@ -99,82 +102,82 @@ End changes_node_port(Scene& scene, Balancer& web, const Port& port) {
   for (const int offset : {1, -1, 2, -2, 3, -3}) {
     ports.front()["nodePort"] = before + offset;
     if (web.patch({{"ports", ports}})) continue;
-    if (!scene.pause(kStragglers)) return scene.fail("stopped");
-    if (auto end = web.await_service()) return end;
-    if (web.answers_soon(port)) {
+    if (!context.pause(kProxyLag)) return context.fail("stopped");
+    if (auto end = web.await_served()) return end;
+    if (web.await_answers(port)) {
       // The provider may have noticed later than kube-proxy, and be at work now.
-      if (auto end = web.await_service()) return end;
-      if (auto end = web.answers_soon(port)) return end;
+      if (auto end = web.await_served()) return end;
+      if (auto end = web.await_answers(port)) return end;
     }
-    return web.keeps_addresses();
+    return web.check_addresses_kept();
   }
-  scene.note("no other node port could be had");
+  context.note("no other node port could be had");
   return std::nullopt;
 }
 
 /// Nobody behind it, then somebody again: no field of the load balancer's own.
-End loses_and_finds_pods(Balancer& web, const Port& port) {
+EarlyEnd check_pods_lost_and_found(ServiceUnderTest& web, const Port& port) {
   const auto also_needs = [](const Json& value) {
     return Json{{"selector", {{"kindlb.dev/nobody-has-this", value}}}};
   };
   if (auto end = web.patch(also_needs("yes"))) return end;
-  if (auto end = web.falls_silent(port)) return end;
+  if (auto end = web.await_closed(port)) return end;
   if (auto end = web.patch(also_needs(nullptr))) return end;
-  return web.answers_soon(port);
+  return web.await_answers(port);
 }
 
 /// UDP and TCP alike: served, moved to other ports, without pods, turned into another type.
-Outcome type_and_ports(Scene& scene, const char* protocol) {
+Outcome type_and_ports(TestContext& context, const char* protocol) {
   const Port before{protocol, 80};
   const Port after{protocol, 81};
-  Balancer web(scene);
-  Wish wish;
-  wish.ports = {before};
-  if (auto end = web.create(wish)) return *end;
+  ServiceUnderTest web(context);
+  ServiceTemplate wanted;
+  wanted.ports = {before};
+  if (auto end = web.create(wanted)) return *end;
   if (auto end = web.patch({{"type", "NodePort"}})) return *end;
-  if (auto end = web.become_balancer()) return *end;
-  if (auto end = web.answers(before)) return *end;
-  scene.supported();
-  if (auto end = changes_node_port(scene, web, before)) return *end;
+  if (auto end = web.become_load_balancer()) return *end;
+  if (auto end = web.check_answers(before)) return *end;
+  context.mark_supported();
+  if (auto end = check_node_port_change(context, web, before)) return *end;
   if (auto end = web.change({{"ports", web.ports_of({after})}})) return *end;
-  if (auto end = web.answers(after)) return *end;
-  if (auto end = web.falls_silent(before)) return *end;
-  if (auto end = web.keeps_addresses()) return *end;
-  if (auto end = loses_and_finds_pods(web, after)) return *end;
+  if (auto end = web.check_answers(after)) return *end;
+  if (auto end = web.await_closed(before)) return *end;
+  if (auto end = web.check_addresses_kept()) return *end;
+  if (auto end = check_pods_lost_and_found(web, after)) return *end;
   if (auto end = web.patch({{"type", "ClusterIP"}})) return *end;
-  if (auto end = web.shows("without an address", has_no_address)) return *end;
-  if (auto end = web.falls_silent(after)) return *end;
+  if (auto end = web.await_state("without an address", has_no_address)) return *end;
+  if (auto end = web.await_closed(after)) return *end;
   return {};
 }
 }  // namespace
 
-Outcome tcp_type_and_ports(Scene& scene) {
-  return type_and_ports(scene, "TCP");
+Outcome tcp_type_and_ports(TestContext& context) {
+  return type_and_ports(context, "TCP");
 }
 
-Outcome udp_type_and_ports(Scene& scene) {
-  return type_and_ports(scene, "UDP");
+Outcome udp_type_and_ports(TestContext& context) {
+  return type_and_ports(context, "UDP");
 }
 
-Outcome cleanup_finalizer(Scene& scene) {
-  Balancer web(scene);
+Outcome cleanup_finalizer(TestContext& context) {
+  ServiceUnderTest web(context);
   const auto has_none = [](const core::Service& service) { return !has_finalizer(service); };
   if (auto end = web.publish({})) return *end;
-  if (auto end = web.shows("with the clean-up finalizer", has_finalizer)) return *end;
+  if (auto end = web.await_state("with the clean-up finalizer", has_finalizer)) return *end;
   if (auto end = web.patch({{"type", "ClusterIP"}})) return *end;
-  if (auto end = web.shows("without the clean-up finalizer", has_none)) return *end;
-  if (auto end = web.become_balancer()) return *end;
-  if (auto end = web.shows("with the clean-up finalizer", has_finalizer)) return *end;
+  if (auto end = web.await_state("without the clean-up finalizer", has_none)) return *end;
+  if (auto end = web.become_load_balancer()) return *end;
+  if (auto end = web.await_state("with the clean-up finalizer", has_finalizer)) return *end;
   if (auto end = web.remove()) return *end;
   return {};
 }
 
-Outcome rolling_update_cluster(Scene& scene) {
-  return rolling_update(scene, "Cluster");
+Outcome rolling_update_cluster(TestContext& context) {
+  return rolling_update(context, "Cluster");
 }
 
-Outcome rolling_update_local(Scene& scene) {
-  return rolling_update(scene, "Local");
+Outcome rolling_update_local(TestContext& context) {
+  return rolling_update(context, "Local");
 }
 
 }  // namespace kindlb::conformance

@@ -24,7 +24,7 @@ using core::Error;
 using core::ErrorKind;
 using core::Result;
 
-constexpr int kMostLate = 64;
+constexpr int kMaxStaleAnswers = 64;
 
 std::pair<sockaddr_storage, socklen_t> name_of(const core::Target& target) {
   sockaddr_storage storage{};
@@ -64,7 +64,7 @@ core::IpAddress address_of(const sockaddr& name) {
 }
 }  // namespace
 
-Result<std::string> ask_http(const core::Target& target, const std::string& path,
+Result<std::string> http_get(const core::Target& target, const std::string& path,
                              std::chrono::milliseconds limit, std::stop_token stop) {
   // A client of its own each time: connections must not be reused.
   auto client = http::make_client({.url = "http://" + target.text(), .connect_timeout = limit});
@@ -91,12 +91,13 @@ UdpClient::~UdpClient() {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<std::string> UdpClient::ask(const std::string& question, std::chrono::milliseconds limit) {
+Result<std::string> UdpClient::exchange(const std::string& request,
+                                        std::chrono::milliseconds limit) {
   if (fd_ < 0) return failure(target_, "no route from this machine");
   std::array<char, 2048> answer{};
-  for (int late = 0; late < kMostLate; ++late)  // answers to earlier questions
+  for (int late = 0; late < kMaxStaleAnswers; ++late)  // answers to earlier questions
     if (recv(fd_, answer.data(), answer.size(), MSG_DONTWAIT) < 0) break;
-  if (send(fd_, question.data(), question.size(), MSG_NOSIGNAL) < 0)
+  if (send(fd_, request.data(), request.size(), MSG_NOSIGNAL) < 0)
     return failure(target_, errno_text());
   pollfd ready{fd_, POLLIN, 0};
   if (poll(&ready, 1, static_cast<int>(limit.count())) <= 0)

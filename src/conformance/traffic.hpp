@@ -13,7 +13,7 @@
 namespace kindlb::conformance {
 
 /// The body of GET `path` over a connection of its own.
-core::Result<std::string> ask_http(const core::Target& target, const std::string& path,
+core::Result<std::string> http_get(const core::Target& target, const std::string& path,
                                    std::chrono::milliseconds limit, std::stop_token stop);
 
 /// Datagrams from one source port for as long as it lives.
@@ -25,7 +25,7 @@ class UdpClient {
   UdpClient& operator=(const UdpClient&) = delete;
 
   /// One datagram out, and the first that comes back.
-  core::Result<std::string> ask(const std::string& question, std::chrono::milliseconds limit);
+  core::Result<std::string> exchange(const std::string& request, std::chrono::milliseconds limit);
 
  private:
   core::Target target_;

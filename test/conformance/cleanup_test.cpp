@@ -53,27 +53,27 @@ class OneLeftover final : public kube::Objects {
   }
 };
 
-class Deaf final : public Listener {
+class SilentListener final : public Listener {
  public:
-  void say(const std::string& /*line*/) override {}
-  void finished(const TestResult& /*result*/) override {}
+  void message(const std::string& /*line*/) override {}
+  void test_finished(const TestResult& /*result*/) override {}
 };
 }  // namespace
 
 TEST_CASE("a removal that failed is tried again") {
   OneLeftover api;
-  Deaf deaf;
+  SilentListener listener;
   api.failures = 1;
-  CHECK(remove_leftovers(api, deaf, {}).ok());
+  CHECK(remove_leftovers(api, listener, {}).ok());
   CHECK(api.removals == 2);
 }
 
 TEST_CASE("a removal that is not allowed ends at once, and says so") {
   OneLeftover api;
-  Deaf deaf;
+  SilentListener listener;
   api.failures = 1;
   api.failure = core::ErrorKind::Denied;
-  const auto done = remove_leftovers(api, deaf, {});
+  const auto done = remove_leftovers(api, listener, {});
   REQUIRE_FALSE(done.ok());
   CHECK(done.error().kind == core::ErrorKind::Denied);
   CHECK(done.error().detail.find("DELETE /api/v1/namespaces/n/services/s") != std::string::npos);
@@ -94,18 +94,18 @@ TEST_CASE("nothing is removed by a name that nobody can read") {
   const auto found = find_leftovers(api);
   REQUIRE_FALSE(found.ok());
   CHECK(found.error().kind == core::ErrorKind::Protocol);
-  Deaf deaf;
+  SilentListener listener;
   std::stop_source stop;
   stop.request_stop();
-  CHECK_FALSE(remove_leftovers(api, deaf, stop.get_token()).ok());
+  CHECK_FALSE(remove_leftovers(api, listener, stop.get_token()).ok());
   CHECK(api.removals == 0);
 }
 
 TEST_CASE("an answer that breaks the API's promises ends the run, which still cleans up") {
   OneLeftover api;
-  Deaf deaf;
+  SilentListener listener;
   api.nodes = Json::parse(R"({"items":[{"status":{"addresses":[{"address":1}]}}]})");
-  const auto report = run(api, {}, deaf, {});
+  const auto report = run(api, {}, listener, {});
   REQUIRE_FALSE(report.ok());
   CHECK(report.error().kind == core::ErrorKind::Protocol);
   CHECK(api.removals == 1);

@@ -14,13 +14,14 @@ TEST_CASE("a change is over when both conditions have told of it") {
   struct Case {
     const char* name;
     bool visible;
-    Sight now;
+    ObservedStatus now;
     milliseconds elapsed;
     Step expected;
     std::optional<milliseconds> unchanged = std::nullopt;  ///< other than elapsed
   };
   const auto reprovisioning = [](int second) {
-    return Sight{{serving(kTrue, "Serving"), provisioning(kTrue, "Provisioning", second)}, true};
+    return ObservedStatus{{serving(kTrue, "Serving"), provisioning(kTrue, "Provisioning", second)},
+                          true};
   };
   auto late_refusal = refused();
   late_refusal.conditions[1].last_transition = core::Timestamp(2s);
@@ -32,21 +33,21 @@ TEST_CASE("a change is over when both conditions have told of it") {
       {"seen, being worked on", true, reprovisioning(2), 31s, Step::Wait},
       {"seen within the same second", true, reprovisioning(0), 1s, Step::Wait},
       {"worked on for too long", true, reprovisioning(2), 600s, Step::Fail},
-      {"has effect", true, served(2, 2), 1s, Step::Go},
+      {"has effect", true, served(2, 2), 1s, Step::Proceed},
       {"seen, its effect not told yet", true, served(2, 0), 1s, Step::Wait},
       {"seen, its effect never told", true, served(2, 0), 30s, Step::Fail},
       {"its effect told second, late", true, served(2, 0), 60s, Step::Wait, 1s},
-      {"seen, and clients cannot tell", false, served(2, 0), 0ms, Step::Go},
+      {"seen, and clients cannot tell", false, served(2, 0), 0ms, Step::Proceed},
       {"the conditions have gone", true, nothing(), 30s, Step::Fail},
       {"refused after it was served", true, late_refusal, 0ms, Step::Fail},
       {"degraded after it was served", true, late_degraded, 0ms, Step::Fail},
   };
-  const Ask ask{.optional = true, .features = {"SessionAffinity"}};
+  const Requirements required{.optional = true, .features = {"SessionAffinity"}};
   for (const auto& one : cases) {
     CAPTURE(one.name);
     const Change change{served(), one.visible};
     const auto judgement = judge_change(
-        ask, change, one.now, {one.elapsed, one.unchanged.value_or(one.elapsed)}, kLimits);
+        required, change, one.now, {one.elapsed, one.unchanged.value_or(one.elapsed)}, kLimits);
     CAPTURE(judgement.reason);
     CHECK(judgement.step == one.expected);
   }

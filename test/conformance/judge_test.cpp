@@ -12,24 +12,25 @@ using namespace kindlb::conformance;
 using namespace std::chrono_literals;
 
 namespace {
-const Ask kRequired{};
-const Ask kOptional{.optional = true};
-const Ask kUnstated{.optional = true, .features = {"SessionAffinity"}};
-const Ask kStated{.optional = true, .features = {"SessionAffinity"}, .stated = true};
+const Limits kLimits{.conditions = 30s, .provisioning = 600s};
+const Requirements kRequired{};
+const Requirements kOptional{.optional = true};
+const Requirements kUndeclared{.optional = true, .features = {"SessionAffinity"}};
+const Requirements kDeclared{.optional = true, .features = {"SessionAffinity"}, .declared = true};
 
-Sight with(Sight sight, core::Condition condition) {
-  sight.conditions.push_back(std::move(condition));
-  return sight;
+ObservedStatus with(ObservedStatus observed, core::Condition condition) {
+  observed.conditions.push_back(std::move(condition));
+  return observed;
 }
-Sight without(Sight sight, const char* type) {
-  std::erase_if(sight.conditions, [&](const auto& one) { return one.type == type; });
-  return sight;
+ObservedStatus without(ObservedStatus observed, const char* type) {
+  std::erase_if(observed.conditions, [&](const auto& one) { return one.type == type; });
+  return observed;
 }
-Sight no_address(Sight sight) {
-  sight.has_address = false;
-  return sight;
+ObservedStatus no_address(ObservedStatus observed) {
+  observed.has_address = false;
+  return observed;
 }
-Sight address_only() {
+ObservedStatus address_only() {
   return {{}, true, true};
 }
 }  // namespace
@@ -37,7 +38,7 @@ Sight address_only() {
 TEST_CASE("who provides shows within the time the KEP gives") {
   struct Case {
     const char* name;
-    Sight sight;
+    ObservedStatus observed;
     milliseconds elapsed;
     milliseconds with_address;
     Provider expected;
@@ -46,13 +47,18 @@ TEST_CASE("who provides shows within the time the KEP gives") {
       {"nothing yet", nothing(), 29'999ms, 0ms, Provider::Unknown},
       {"nothing at all", nothing(), 30s, 0ms, Provider::None},
       {"a finalizer, no more", {{}, false, true}, 29s, 0ms, Provider::Unknown},
-      {"a finalizer, too late for conditions", {{}, false, true}, 30s, 0ms, Provider::Silent},
+      {"a finalizer, too late for conditions",
+       {{}, false, true},
+       30s,
+       0ms,
+       Provider::WithoutConditions},
       {"an address, conditions may follow", address_only(), 10s, 2'999ms, Provider::Unknown},
-      {"an address without conditions", address_only(), 10s, 3s, Provider::Silent},
-      {"an address at the last moment", address_only(), 30s, 0ms, Provider::Silent},
-      {"both conditions", at_work(), 0ms, 0ms, Provider::Speaking},
-      {"one condition", without(at_work(), core::kServingCondition), 0ms, 0ms, Provider::Speaking},
-      {"a refusal", refused(), 0ms, 0ms, Provider::Speaking},
+      {"an address without conditions", address_only(), 10s, 3s, Provider::WithoutConditions},
+      {"an address at the last moment", address_only(), 30s, 0ms, Provider::WithoutConditions},
+      {"both conditions", at_work(), 0ms, 0ms, Provider::WithConditions},
+      {"one condition", without(at_work(), core::kServingCondition), 0ms, 0ms,
+       Provider::WithConditions},
+      {"a refusal", refused(), 0ms, 0ms, Provider::WithConditions},
       {"another's condition",
        {{condition("LoadBalancerPortsError", kTrue, "x")}, false, false},
        30s,
@@ -61,20 +67,21 @@ TEST_CASE("who provides shows within the time the KEP gives") {
   };
   for (const auto& one : cases) {
     CAPTURE(one.name);
-    CHECK(judge_provider(one.sight, one.elapsed, one.with_address, kLimits) == one.expected);
+    CHECK(judge_provider(one.observed, one.elapsed, one.with_address, kLimits) == one.expected);
   }
 }
 
 TEST_CASE("a provider with conditions is judged at the earliest point") {
   struct Case {
     const char* name;
-    Ask ask;
-    Sight sight;
+    Requirements required;
+    ObservedStatus observed;
     milliseconds elapsed;
     Step expected;
     std::optional<milliseconds> unchanged = std::nullopt;  ///< other than elapsed
   };
-  const auto sight_unknown = Sight{{serving(kUnknown, "?"), provisioning(kFalse, "Complete")}};
+  const auto serving_unknown =
+      ObservedStatus{{serving(kUnknown, "?"), provisioning(kFalse, "Complete")}};
   const std::vector<Case> cases = {
       {"nothing yet", kRequired, nothing(), 29s, Step::Wait},
       {"no conditions in time", kRequired, nothing(), 30s, Step::Fail},
@@ -83,25 +90,25 @@ TEST_CASE("a provider with conditions is judged at the earliest point") {
       {"provisioning", kRequired, at_work(), 31s, Step::Wait},
       {"provisioning for too long", kRequired, at_work(), 600s, Step::Fail},
       {"provisioning for too long, optional", kOptional, at_work(), 600s, Step::Fail},
-      {"serves at once", kRequired, served(), 0ms, Step::Go},
-      {"serves in the end", kRequired, served(), 599s, Step::Go},
+      {"serves at once", kRequired, served(), 0ms, Step::Proceed},
+      {"serves in the end", kRequired, served(), 599s, Step::Proceed},
       {"serves, no address yet", kRequired, no_address(served()), 1s, Step::Wait},
       {"serves, never an address", kRequired, no_address(served()), 30s, Step::Fail},
       {"refused", kOptional, refused(), 0ms, Step::Skip},
       {"refused, while it says to work on it", kOptional,
-       Sight{{serving(kFalse, "Unsupported"), provisioning(kTrue, "Provisioning")}}, 0ms,
+       ObservedStatus{{serving(kFalse, "Unsupported"), provisioning(kTrue, "Provisioning")}}, 0ms,
        Step::Skip},
       {"refused, with the first condition alone", kOptional,
        without(refused(), core::kProvisioningCondition), 0ms, Step::Skip},
       {"refused what every provider must do", kRequired, refused(), 0ms, Step::Fail},
       {"infrastructure, given up", kOptional, broken(), 0ms, Step::Fail},
       {"infrastructure, but trying again", kOptional,
-       Sight{{serving(kFalse, "Infrastructure"), provisioning(kTrue, "Provisioning")}}, 31s,
-       Step::Wait},
+       ObservedStatus{{serving(kFalse, "Infrastructure"), provisioning(kTrue, "Provisioning")}},
+       31s, Step::Wait},
       {"a contradiction may be half a write", kOptional, broken("Provisioning"), 1s, Step::Wait},
       {"a contradiction that stays", kOptional, broken("Provisioning"), 30s, Step::Fail},
-      {"unknown", kRequired, sight_unknown, 1s, Step::Wait},
-      {"unknown that stays", kRequired, sight_unknown, 30s, Step::Fail},
+      {"unknown", kRequired, serving_unknown, 1s, Step::Wait},
+      {"unknown that stays", kRequired, serving_unknown, 30s, Step::Fail},
       {"half of the conditions", kRequired, without(served(), core::kProvisioningCondition), 1s,
        Step::Wait},
       {"half of the conditions stays", kRequired, without(served(), core::kProvisioningCondition),
@@ -116,52 +123,56 @@ TEST_CASE("a provider with conditions is judged at the earliest point") {
   for (const auto& one : cases) {
     CAPTURE(one.name);
     const auto judgement =
-        judge_creation(one.ask, Provider::Speaking, one.sight,
+        judge_creation(one.required, Provider::WithConditions, one.observed,
                        {one.elapsed, one.unchanged.value_or(one.elapsed)}, kLimits);
     CAPTURE(judgement.reason);
     CHECK(judgement.step == one.expected);
-    CHECK(judgement.reason.empty() == (one.expected == Step::Go));
+    CHECK(judgement.reason.empty() == (one.expected == Step::Proceed));
   }
 }
 
 TEST_CASE("a degraded load balancer counts when the test is about what it lacks") {
   struct Case {
     const char* name;
-    Ask ask;
-    Sight sight;
+    Requirements required;
+    ObservedStatus observed;
     Step expected;
   };
   const std::vector<Case> cases = {
-      {"what the test is about", kUnstated, degraded("SessionAffinityNotSupported"), Step::Skip},
-      {"the feature's name alone", kUnstated, degraded("SessionAffinity"), Step::Skip},
-      {"several, so that too", kUnstated, degraded("Multiple"), Step::Skip},
-      {"something else", kUnstated, degraded("ExternalTrafficPolicyNotSupported"), Step::Go},
-      {"required, hence to be refused", kStated, degraded("SessionAffinityNotSupported"),
+      {"what the test is about", kUndeclared, degraded("SessionAffinityNotSupported"), Step::Skip},
+      {"the feature's name alone", kUndeclared, degraded("SessionAffinity"), Step::Skip},
+      {"several, so that too", kUndeclared, degraded("Multiple"), Step::Skip},
+      {"something else", kUndeclared, degraded("ExternalTrafficPolicyNotSupported"), Step::Proceed},
+      {"required, hence to be refused", kDeclared, degraded("SessionAffinityNotSupported"),
        Step::Fail},
-      {"several with a required one", kStated, degraded("Multiple"), Step::Fail},
-      {"required, degraded elsewhere", kStated, degraded("ExternalTrafficPolicyNotSupported"),
-       Step::Go},
+      {"several with a required one", kDeclared, degraded("Multiple"), Step::Fail},
+      {"required, degraded elsewhere", kDeclared, degraded("ExternalTrafficPolicyNotSupported"),
+       Step::Proceed},
       {"a test about no feature", kRequired, degraded("ExternalTrafficPolicyNotSupported"),
-       Step::Go},
-      {"a test about no feature, several", kRequired, degraded("Multiple"), Step::Go},
-      {"not degraded", kUnstated,
+       Step::Proceed},
+      {"a test about no feature, several", kRequired, degraded("Multiple"), Step::Proceed},
+      {"not degraded", kUndeclared,
        with(served(), condition(core::kDegradedCondition, kFalse, "SessionAffinityNotSupported")),
-       Step::Go},
-      {"told before it serves", kUnstated,
+       Step::Proceed},
+      {"told before it serves", kUndeclared,
        with(at_work(), condition(core::kDegradedCondition, kTrue, "SessionAffinityNotSupported")),
        Step::Skip},
   };
   for (const auto& one : cases) {
     CAPTURE(one.name);
-    CHECK(judge_creation(one.ask, Provider::Speaking, one.sight, {}, kLimits).step == one.expected);
+    CHECK(judge_creation(one.required, Provider::WithConditions, one.observed, {}, kLimits).step ==
+          one.expected);
   }
 }
 
 TEST_CASE("without conditions an address is all there is to go by") {
-  const auto step = [](const Ask& ask, const Sight& sight, milliseconds elapsed) {
-    return judge_creation(ask, Provider::Silent, sight, {elapsed, elapsed}, kLimits).step;
+  const auto step = [](const Requirements& required, const ObservedStatus& observed,
+                       milliseconds elapsed) {
+    return judge_creation(required, Provider::WithoutConditions, observed, {elapsed, elapsed},
+                          kLimits)
+        .step;
   };
-  CHECK(step(kRequired, address_only(), 0ms) == Step::Go);
+  CHECK(step(kRequired, address_only(), 0ms) == Step::Proceed);
   CHECK(step(kRequired, nothing(), 599s) == Step::Wait);
   CHECK(step(kRequired, nothing(), 600s) == Step::Fail);
   CHECK(step(kOptional, nothing(), 600s) == Step::Skip);
@@ -173,9 +184,10 @@ TEST_CASE("without conditions an address is all there is to go by") {
 }
 
 TEST_CASE("reasons quote the provider") {
-  const auto skipped = judge_creation(kOptional, Provider::Speaking, refused(), {}, kLimits);
+  const auto skipped = judge_creation(kOptional, Provider::WithConditions, refused(), {}, kLimits);
   CHECK(skipped.reason == "LoadBalancerServing=False/Unsupported: words");
-  const auto late = judge_creation(kOptional, Provider::Speaking, at_work(), {600s, 600s}, kLimits);
+  const auto late =
+      judge_creation(kOptional, Provider::WithConditions, at_work(), {600s, 600s}, kLimits);
   CHECK(late.reason ==
         "still provisioning: Serving=False/Provisioning, Provisioning=True/Provisioning after 600 "
         "s");
@@ -186,7 +198,7 @@ TEST_CASE("a Service's status in short") {
   service.finalizers = {"other", core::kFinalizer};
   service.status.ingress = {{.ip = "10.0.0.1"}};
   service.status.conditions = {serving(kTrue, "Serving"), condition("Ready", kTrue, "x")};
-  CHECK(sight_of(service) == Sight{{serving(kTrue, "Serving")}, true, true});
-  CHECK(sight_of(core::Service{}) == Sight{});
-  CHECK(describe(Sight{}) == "no condition");
+  CHECK(observed_status(service) == ObservedStatus{{serving(kTrue, "Serving")}, true, true});
+  CHECK(observed_status(core::Service{}) == ObservedStatus{});
+  CHECK(describe(ObservedStatus{}) == "no condition");
 }

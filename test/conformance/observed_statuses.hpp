@@ -33,25 +33,25 @@ inline constexpr auto kTrue = core::ConditionStatus::True;
 inline constexpr auto kFalse = core::ConditionStatus::False;
 inline constexpr auto kUnknown = core::ConditionStatus::Unknown;
 
-inline Sight nothing() {
+inline ObservedStatus nothing() {
   return {};
 }
-inline Sight at_work() {
+inline ObservedStatus at_work() {
   return {{serving(kFalse, "Provisioning"), provisioning(kTrue, "Provisioning")}, false, true};
 }
-inline Sight served(int provisioned = 0, int serving_second = 0) {
+inline ObservedStatus served(int provisioned = 0, int serving_second = 0) {
   return {
       {serving(kTrue, "Serving", serving_second), provisioning(kFalse, "Complete", provisioned)},
       true,
       true};
 }
-inline Sight refused() {
+inline ObservedStatus refused() {
   return {{serving(kFalse, "Unsupported"), provisioning(kFalse, "Complete")}, false, true};
 }
-inline Sight broken(const char* reason = "Infrastructure") {
+inline ObservedStatus broken(const char* reason = "Infrastructure") {
   return {{serving(kFalse, reason), provisioning(kFalse, "Complete")}, false, true};
 }
-inline Sight degraded(const char* reason) {
+inline ObservedStatus degraded(const char* reason) {
   auto out = served();
   out.conditions.push_back(condition(core::kDegradedCondition, kTrue, reason));
   return out;

@@ -16,7 +16,7 @@ Report a_report() {
   Report report;
   report.server = "https://here";
   report.version = "v1.36.3";
-  report.provider = Provider::Speaking;
+  report.provider = Provider::WithConditions;
   report.remarks = {"a remark"};
   report.results = {
       {"tcp", "TCP works", {Verdict::Pass, ""}, milliseconds{1500}, {"a note"}},

@@ -1,4 +1,4 @@
-// The runner against a real API server, with providers of every temper.
+// The runner against a real API server, with providers of every behaviour.
 #include "conformance/scripted_provider.hpp"
 #include "kindlb/conformance/runner.hpp"
 #include "kindlb/kube/objects.hpp"
@@ -27,13 +27,13 @@ test::KubeServer& server() {
 
 class Notes final : public Listener {
  public:
-  void say(const std::string& line) override { lines.push_back(line); }
-  void finished(const TestResult& result) override { finished_names.push_back(result.name); }
-  void judged(const Report& report) override {
-    if (on_judged) on_judged(report);
+  void message(const std::string& line) override { lines.push_back(line); }
+  void test_finished(const TestResult& result) override { finished_names.push_back(result.name); }
+  void tests_finished(const Report& report) override {
+    if (on_tests_finished) on_tests_finished(report);
   }
 
-  std::function<void(const Report&)> on_judged;
+  std::function<void(const Report&)> on_tests_finished;
   std::vector<std::string> lines;
   std::vector<std::string> finished_names;
 };
@@ -51,8 +51,8 @@ std::string new_namespace() {
   return ns;
 }
 
-struct Stage {
-  explicit Stage(Temper temper) : ns(new_namespace()), provider(server(), ns, temper) {
+struct Fixture {
+  explicit Fixture(Behaviour behaviour) : ns(new_namespace()), provider(server(), ns, behaviour) {
     settings.workload.selector = "app=pods";
     settings.workload.ns = ns;
   }
@@ -99,75 +99,75 @@ bool mentions(const std::vector<std::string>& lines, const std::string& words) {
 }  // namespace
 
 TEST_CASE("a good provider passes, and nothing is left") {
-  Stage stage(Temper::Good);
-  const auto report = stage.run(
+  Fixture fixture(Behaviour::Good);
+  const auto report = fixture.run(
       "^(tcp-type-and-ports|cleanup-finalizer|conditions|class-ignored|affinity(-switch)?-cluster)"
       "$");
   REQUIRE(report.results.size() == 6);
-  CHECK(report.provider == Provider::Speaking);
+  CHECK(report.provider == Provider::WithConditions);
   for (const auto& result : report.results) check(result, Verdict::Pass, "");
   CHECK(exit_code(report) == 0);
-  CHECK(stage.notes.finished_names.size() == 6);
-  CHECK(stage.leftovers().empty());
+  CHECK(fixture.notes.finished_names.size() == 6);
+  CHECK(fixture.leftovers().empty());
   // v1.36 has no such field: who says it was required must notice.
   CHECK(mentions(report.remarks, "drops spec.requiredLoadBalancerFeatures"));
 }
 
 TEST_CASE("what is refused skips, unless every provider must do it") {
-  Stage stage(Temper::Refusing);
-  const auto report = stage.run("^(tcp-type-and-ports|affinity-cluster)$");
+  Fixture fixture(Behaviour::Refusing);
+  const auto report = fixture.run("^(tcp-type-and-ports|affinity-cluster)$");
   check(report.results.at(0), Verdict::Fail, "every provider must serve this");
   check(report.results.at(1), Verdict::Skip, "LoadBalancerServing=False/Unsupported: scripted");
   CHECK(exit_code(report) == 1);
 }
 
 TEST_CASE("degraded in what the test is about") {
-  Stage stage(Temper::NoAffinity);
+  Fixture fixture(Behaviour::NoAffinity);
   SUBCASE("skips when nobody could tell the provider that it is required") {
-    const auto report = stage.run("^affinity-cluster$");
+    const auto report = fixture.run("^affinity-cluster$");
     check(report.results.at(0), Verdict::Skip, "SessionAffinityNotSupported");
     CHECK(exit_code(report) == 0);
   }
   SUBCASE("fails when the provider was told") {
-    stage.settings.features_annotation = "example.com/required";
-    const auto report = stage.run("^affinity-cluster$");
+    fixture.settings.features_annotation = "example.com/required";
+    const auto report = fixture.run("^affinity-cluster$");
     check(report.results.at(0), Verdict::Fail, "must be refused rather than degraded");
   }
 }
 
 TEST_CASE("providers that do not get there fail") {
   SUBCASE("provisions for ever") {
-    Stage stage(Temper::Endless);
-    stage.settings.limits.provisioning = 2s;
-    check(stage.run("^cleanup-finalizer$").results.at(0), Verdict::Fail, "still provisioning");
-    CHECK(stage.leftovers().empty());
+    Fixture fixture(Behaviour::NeverReady);
+    fixture.settings.limits.provisioning = 2s;
+    check(fixture.run("^cleanup-finalizer$").results.at(0), Verdict::Fail, "still provisioning");
+    CHECK(fixture.leftovers().empty());
   }
   SUBCASE("gives up") {
-    Stage stage(Temper::Broken);
-    check(stage.run("^affinity-cluster$").results.at(0), Verdict::Fail, "Infrastructure");
+    Fixture fixture(Behaviour::Broken);
+    check(fixture.run("^affinity-cluster$").results.at(0), Verdict::Fail, "Infrastructure");
   }
   SUBCASE("says it serves, and nobody listens") {
-    Stage stage(Temper::Liar);
-    check(stage.run("^tcp-type-and-ports$").results.at(0), Verdict::Fail,
+    Fixture fixture(Behaviour::FalseClaim);
+    check(fixture.run("^tcp-type-and-ports$").results.at(0), Verdict::Fail,
           "does not answer at once");
   }
   SUBCASE("says nothing of having no affinity") {
-    Stage stage(Temper::Scattering);
-    stage.settings.limits.conditions = 10s;
-    check(stage.run("^affinity-cluster$").results.at(0), Verdict::Fail, "not stuck to one pod");
+    Fixture fixture(Behaviour::SilentlyWithoutAffinity);
+    fixture.settings.limits.conditions = 10s;
+    check(fixture.run("^affinity-cluster$").results.at(0), Verdict::Fail, "not stuck to one pod");
   }
   SUBCASE("does not tell that it saw a change") {
-    Stage stage(Temper::Deaf);
-    stage.settings.limits.conditions = 10s;
-    check(stage.run("^tcp-type-and-ports$").results.at(0), Verdict::Fail,
+    Fixture fixture(Behaviour::IgnoresChanges);
+    fixture.settings.limits.conditions = 10s;
+    check(fixture.run("^tcp-type-and-ports$").results.at(0), Verdict::Fail,
           "has not told that it saw the change");
   }
 }
 
 TEST_CASE("a provider without conditions is judged by what it does") {
-  Stage stage(Temper::Silent);
-  const auto report = stage.run("^(tcp-type-and-ports|cleanup-finalizer|conditions)$");
-  CHECK(report.provider == Provider::Silent);
+  Fixture fixture(Behaviour::WithoutConditions);
+  const auto report = fixture.run("^(tcp-type-and-ports|cleanup-finalizer|conditions)$");
+  CHECK(report.provider == Provider::WithoutConditions);
   check(report.results.at(0), Verdict::Pass, "");
   check(report.results.at(1), Verdict::Pass, "");
   check(report.results.at(2), Verdict::Skip, "writes no conditions");
@@ -175,135 +175,135 @@ TEST_CASE("a provider without conditions is judged by what it does") {
 }
 
 TEST_CASE("optional and not working, without conditions, cannot be judged") {
-  Stage stage(Temper::Silent);  // answers no UDP
-  stage.settings.limits.provisioning = 1s;
-  check(stage.run("^udp-type-and-ports$").results.at(0), Verdict::Skip, "nobody can tell");
+  Fixture fixture(Behaviour::WithoutConditions);  // answers no UDP
+  fixture.settings.limits.provisioning = 1s;
+  check(fixture.run("^udp-type-and-ports$").results.at(0), Verdict::Skip, "nobody can tell");
 }
 
 TEST_CASE("what has worked once is supported, also without conditions") {
-  Stage stage(Temper::Stuck);
-  stage.settings.limits.provisioning = 3s;
-  check(stage.run("^affinity-switch-cluster$").results.at(0), Verdict::Fail,
+  Fixture fixture(Behaviour::AffinityForever);
+  fixture.settings.limits.provisioning = 3s;
+  check(fixture.run("^affinity-switch-cluster$").results.at(0), Verdict::Fail,
         "not spread over pods");
 }
 
 TEST_CASE("nobody provides") {
-  Stage stage(Temper::Absent);
-  stage.settings.limits.conditions = 8s;
-  const auto report = stage.run("");
+  Fixture fixture(Behaviour::Absent);
+  fixture.settings.limits.conditions = 8s;
+  const auto report = fixture.run("");
   CHECK(report.provider == Provider::None);
   CHECK(report.results.size() == 25);
   for (const auto& result : report.results) check(result, Verdict::Fail, "no provider");
-  CHECK(mentions(stage.notes.lines, "no provider"));
+  CHECK(mentions(fixture.notes.lines, "no provider"));
   CHECK(exit_code(report) == 1);
-  CHECK(stage.leftovers().empty());
+  CHECK(fixture.leftovers().empty());
 }
 
 TEST_CASE("a stop ends the tests and still cleans up") {
-  Stage stage(Temper::Endless);
-  const auto stopper = stage.stop_once_there("\"cleanup-finalizer-");
-  const auto report = stage.run("^(cleanup-finalizer|class-ignored|conditions)$");
+  Fixture fixture(Behaviour::NeverReady);
+  const auto stopper = fixture.stop_once_there("\"cleanup-finalizer-");
+  const auto report = fixture.run("^(cleanup-finalizer|class-ignored|conditions)$");
   for (const auto& result : report.results) check(result, Verdict::Stopped, "stopped");
   CHECK(exit_code(report) == 1);
-  CHECK(stage.leftovers().empty());
+  CHECK(fixture.leftovers().empty());
 }
 
 TEST_CASE("a stop while a provider is looked for leaves nothing to report") {
-  Stage stage(Temper::Absent);
-  const auto stopper = stage.stop_once_there("\"LoadBalancer\"");
+  Fixture fixture(Behaviour::Absent);
+  const auto stopper = fixture.stop_once_there("\"LoadBalancer\"");
   const auto report =
-      conformance::run(*stage.objects, stage.settings, stage.notes, stage.stop.get_token());
+      conformance::run(*fixture.objects, fixture.settings, fixture.notes, fixture.stop.get_token());
   REQUIRE_FALSE(report.ok());
   CHECK(report.error().kind == core::ErrorKind::Cancelled);
-  CHECK(stage.leftovers().empty());
+  CHECK(fixture.leftovers().empty());
 }
 
 TEST_CASE("what a killed run left is found and removed by its label") {
-  Stage stage(Temper::Good);
+  Fixture fixture(Behaviour::Good);
   const Json service{{"metadata", {{"name", "left"}, {"labels", {{kRunLabel, "old"}}}}},
                      {"spec", {{"type", "LoadBalancer"}, {"ports", {{{"port", 80}}}}}}};
-  REQUIRE(stage.objects->create("/api/v1/namespaces/" + stage.ns + "/services", service).ok());
-  CHECK(stage.leftovers() == std::vector<std::string>{"service " + stage.ns + "/left"});
-  CHECK(remove_leftovers(*stage.objects, stage.notes, {}).ok());
-  CHECK(stage.leftovers().empty());
+  REQUIRE(fixture.objects->create("/api/v1/namespaces/" + fixture.ns + "/services", service).ok());
+  CHECK(fixture.leftovers() == std::vector<std::string>{"service " + fixture.ns + "/left"});
+  CHECK(remove_leftovers(*fixture.objects, fixture.notes, {}).ok());
+  CHECK(fixture.leftovers().empty());
 }
 
 TEST_CASE("with one pod nobody can tell whether there is affinity") {
-  Stage stage(Temper::Good);
-  const auto second = "/api/v1/namespaces/" + stage.ns + "/pods/second?gracePeriodSeconds=0";
-  REQUIRE(stage.objects->remove(second).ok());
-  for (const auto& result : stage.run("^affinity-").results)
+  Fixture fixture(Behaviour::Good);
+  const auto second = "/api/v1/namespaces/" + fixture.ns + "/pods/second?gracePeriodSeconds=0";
+  REQUIRE(fixture.objects->remove(second).ok());
+  for (const auto& result : fixture.run("^affinity-").results)
     check(result, Verdict::Skip, "needs two pods");
 }
 
 TEST_CASE("another's Service is neither in the way nor touched") {
-  Stage stage(Temper::Good);
-  const auto services = "/api/v1/namespaces/" + stage.ns + "/services";
+  Fixture fixture(Behaviour::Good);
+  const auto services = "/api/v1/namespaces/" + fixture.ns + "/services";
   const Json service{{"metadata", {{"name", "conditions"}}},
                      {"spec", {{"ports", {{{"port", 80}}}}}}};
-  REQUIRE(stage.objects->create(services, service).ok());
-  check(stage.run("^conditions$").results.at(0), Verdict::Pass, "");
-  CHECK(stage.objects->get(services + "/conditions").ok());
+  REQUIRE(fixture.objects->create(services, service).ok());
+  check(fixture.run("^conditions$").results.at(0), Verdict::Pass, "");
+  CHECK(fixture.objects->get(services + "/conditions").ok());
 }
 
 TEST_CASE("two runs beside the same pods") {
-  Stage stage(Temper::Good);
-  auto settings = stage.settings;
+  Fixture fixture(Behaviour::Good);
+  auto settings = fixture.settings;
   settings.focus = "^(conditions|cleanup-finalizer)$";
   Notes notes;
   std::optional<core::Result<Report>> other;
   {
     const std::jthread at_once(
-        [&] { other = conformance::run(*stage.objects, settings, notes, {}); });
-    for (const auto& result : stage.run(settings.focus).results) check(result, Verdict::Pass, "");
+        [&] { other = conformance::run(*fixture.objects, settings, notes, {}); });
+    for (const auto& result : fixture.run(settings.focus).results) check(result, Verdict::Pass, "");
   }
   REQUIRE(other->ok());
   for (const auto& result : (*other)->results) check(result, Verdict::Pass, "");
-  CHECK(stage.leftovers().empty());
+  CHECK(fixture.leftovers().empty());
 }
 
 TEST_CASE("results are there before what the tests made goes") {
-  Stage stage(Temper::Good);
+  Fixture fixture(Behaviour::Good);
   std::vector<std::string> there;
   std::size_t passed = 0;
-  stage.notes.on_judged = [&](const Report& report) {
-    there = stage.notes.lines;
+  fixture.notes.on_tests_finished = [&](const Report& report) {
+    there = fixture.notes.lines;
     passed = report.count(Verdict::Pass);
   };
-  CHECK(stage.run("^conditions$").results.size() == 1);
+  CHECK(fixture.run("^conditions$").results.size() == 1);
   CHECK(passed == 1);
   CHECK_FALSE(mentions(there, "cleaning up"));
-  CHECK(mentions(stage.notes.lines, "cleaning up"));
+  CHECK(mentions(fixture.notes.lines, "cleaning up"));
 }
 
 TEST_CASE("what cannot begin says why") {
-  Stage stage(Temper::Good);
+  Fixture fixture(Behaviour::Good);
   SUBCASE("no such pods") {
-    stage.settings.workload.selector = "app=nobody";
+    fixture.settings.workload.selector = "app=nobody";
   }
   SUBCASE("no label") {
-    stage.settings.workload.selector = "nonsense";
+    fixture.settings.workload.selector = "nonsense";
   }
   SUBCASE("no such test") {
-    stage.settings.focus = "no such test";
+    fixture.settings.focus = "no such test";
   }
-  const auto report = conformance::run(*stage.objects, stage.settings, stage.notes, {});
+  const auto report = conformance::run(*fixture.objects, fixture.settings, fixture.notes, {});
   REQUIRE_FALSE(report.ok());
   CHECK_FALSE(report.error().detail.empty());
-  CHECK(stage.leftovers().empty());
+  CHECK(fixture.leftovers().empty());
 }
 
 TEST_CASE("pods go at once when they are told to, and in their own time otherwise") {
-  Stage stage(Temper::Absent);
-  const auto pods = "/api/v1/namespaces/" + stage.ns + "/pods";
+  Fixture fixture(Behaviour::Absent);
+  const auto pods = "/api/v1/namespaces/" + fixture.ns + "/pods";
   // On a node, though nobody is there: the API waits for its kubelet.
   const Json pod{
       {"metadata", {{"name", "bound"}, {"labels", {{"app", "bound"}}}}},
       {"spec", {{"nodeName", "nowhere"}, {"containers", {{{"name", "c"}, {"image", "none"}}}}}}};
-  REQUIRE(stage.objects->create(pods, pod).ok());
-  REQUIRE(stage.objects->remove(pods + "/bound").ok());
-  CHECK(stage.objects->get(pods + "/bound").ok());
-  REQUIRE(stage.objects->remove_now(pods + "?labelSelector=app%3Dbound").ok());
-  CHECK_FALSE(stage.objects->get(pods + "/bound").ok());
-  CHECK(stage.objects->get(pods + "/first").ok());
+  REQUIRE(fixture.objects->create(pods, pod).ok());
+  REQUIRE(fixture.objects->remove(pods + "/bound").ok());
+  CHECK(fixture.objects->get(pods + "/bound").ok());
+  REQUIRE(fixture.objects->remove_now(pods + "?labelSelector=app%3Dbound").ok());
+  CHECK_FALSE(fixture.objects->get(pods + "/bound").ok());
+  CHECK(fixture.objects->get(pods + "/first").ok());
 }

@@ -33,8 +33,8 @@ bool is_served_type(const Json& service) {
 }
 }  // namespace
 
-ScriptedProvider::ScriptedProvider(test::KubeServer& server, std::string ns, Temper temper)
-    : rest_(server.client()), ns_(std::move(ns)), temper_(temper) {
+ScriptedProvider::ScriptedProvider(test::KubeServer& server, std::string ns, Behaviour behaviour)
+    : rest_(server.client()), ns_(std::move(ns)), behaviour_(behaviour) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -60,7 +60,7 @@ void ScriptedProvider::pass() {
       put_endpoints(name);
       sliced_[name] = uid;
     }
-    if (temper_ == Temper::Absent) continue;
+    if (behaviour_ == Behaviour::Absent) continue;
     const bool leaves = service["metadata"].contains("deletionTimestamp");
     if (is_served_type(service) && !leaves)
       serve(service);
@@ -80,19 +80,20 @@ void ScriptedProvider::put_endpoints(const std::string& service) {
   rest_.create(path, slice.dump());
 }
 
-bool ScriptedProvider::silent() const {
-  return temper_ == Temper::Silent || temper_ == Temper::Stuck;
+bool ScriptedProvider::without_conditions() const {
+  return behaviour_ == Behaviour::WithoutConditions || behaviour_ == Behaviour::AffinityForever;
 }
 
 bool ScriptedProvider::listens() const {
-  return temper_ == Temper::Good || silent() || temper_ == Temper::NoAffinity ||
-         temper_ == Temper::Deaf || temper_ == Temper::Scattering;
+  return behaviour_ == Behaviour::Good || without_conditions() ||
+         behaviour_ == Behaviour::NoAffinity || behaviour_ == Behaviour::IgnoresChanges ||
+         behaviour_ == Behaviour::SilentlyWithoutAffinity;
 }
 
 void ScriptedProvider::serve(const Json& service) {
   const auto uid = service["metadata"]["uid"].get<std::string>();
   const auto spec = service["spec"].dump();
-  auto& mine = balancers_[uid];
+  auto& mine = load_balancers_[uid];
   if (mine.spec == spec) return;
   if (mine.spec.empty()) mine.address = core::IpAddress::v4(kLoopbacks + ++addresses_);
   decltype(mine.listeners) wanted;
@@ -102,8 +103,8 @@ void ScriptedProvider::serve(const Json& service) {
     const auto number = port["port"].get<std::uint16_t>();
     if (!listens() || !has_pods || port.value("protocol", "TCP") != "TCP") continue;
     const bool sticky = (service["spec"].value("sessionAffinity", "") == "ClientIP" &&
-                         temper_ != Temper::Scattering) ||
-                        temper_ == Temper::Stuck;
+                         behaviour_ != Behaviour::SilentlyWithoutAffinity) ||
+                        behaviour_ == Behaviour::AffinityForever;
     auto& listener = mine.listeners[number];
     wanted[number] =
         listener ? std::move(listener) : std::make_unique<Pods>(mine.address, number, sticky);
@@ -112,34 +113,34 @@ void ScriptedProvider::serve(const Json& service) {
   mine.listeners = std::move(wanted);
   write(service, status_of(mine, service["spec"]), true);
   mine.spec = spec;
-  if (temper_ != Temper::Deaf) ++mine.changes;
+  if (behaviour_ != Behaviour::IgnoresChanges) ++mine.changes;
 }
 
-Json ScriptedProvider::status_of(const Balancer& balancer, const Json& spec) const {
-  const bool fails = temper_ == Temper::Refusing || temper_ == Temper::Broken;
-  const bool works_on = temper_ == Temper::Endless;
+Json ScriptedProvider::status_of(const LoadBalancer& load_balancer, const Json& spec) const {
+  const bool fails = behaviour_ == Behaviour::Refusing || behaviour_ == Behaviour::Broken;
+  const bool works_on = behaviour_ == Behaviour::NeverReady;
   Json status;
   status["loadBalancer"]["ingress"] = Json::array();
   if (!fails && !works_on)
-    status["loadBalancer"]["ingress"].push_back({{"ip", balancer.address.text()}});
-  if (silent()) return status;
-  const char* reason = temper_ == Temper::Refusing ? "Unsupported"
-                       : temper_ == Temper::Broken ? "Infrastructure"
-                       : works_on                  ? "Provisioning"
-                                                   : "Serving";
+    status["loadBalancer"]["ingress"].push_back({{"ip", load_balancer.address.text()}});
+  if (without_conditions()) return status;
+  const char* reason = behaviour_ == Behaviour::Refusing ? "Unsupported"
+                       : behaviour_ == Behaviour::Broken ? "Infrastructure"
+                       : works_on                        ? "Provisioning"
+                                                         : "Serving";
   auto& conditions = status["conditions"] = Json::array();
   conditions.push_back(
-      condition(core::kServingCondition, !fails && !works_on, reason, balancer.changes));
+      condition(core::kServingCondition, !fails && !works_on, reason, load_balancer.changes));
   conditions.push_back(condition(core::kProvisioningCondition, works_on,
-                                 works_on ? "Provisioning" : "Complete", balancer.changes));
-  if (temper_ == Temper::NoAffinity && spec.value("sessionAffinity", "") == "ClientIP")
-    conditions.push_back(
-        condition(core::kDegradedCondition, true, "SessionAffinityNotSupported", balancer.changes));
+                                 works_on ? "Provisioning" : "Complete", load_balancer.changes));
+  if (behaviour_ == Behaviour::NoAffinity && spec.value("sessionAffinity", "") == "ClientIP")
+    conditions.push_back(condition(core::kDegradedCondition, true, "SessionAffinityNotSupported",
+                                   load_balancer.changes));
   return status;
 }
 
 void ScriptedProvider::release(const Json& service) {
-  balancers_.erase(service["metadata"]["uid"].get<std::string>());
+  load_balancers_.erase(service["metadata"]["uid"].get<std::string>());
   write(service, {{"loadBalancer", nullptr}, {"conditions", nullptr}}, false);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // A small cluster around a real API server: endpoints appear for Services with a selector, and a
-// provider of a chosen temper looks after those of type LoadBalancer in one namespace. Its load
-// balancers are listeners of this process, each Service with a loopback address of its own.
+// provider with a chosen behaviour looks after those of type LoadBalancer in one namespace. Its
+// load balancers are listeners of this process, each Service with a loopback address of its own.
 
 #include "conformance/pods.hpp"
 #include "support/servers/kube_server.hpp"
@@ -15,29 +15,29 @@
 
 namespace kindlb::conformance {
 
-enum class Temper {
-  Absent,      ///< does nothing
-  Good,        ///< serves, and says so
-  Silent,      ///< serves, without conditions
-  Stuck,       ///< the same, and affinity never ends
-  Refusing,    ///< Unsupported, whatever it is
-  NoAffinity,  ///< serves, but degrades session affinity
-  Endless,     ///< provisions for ever
-  Broken,      ///< Infrastructure
-  Liar,        ///< says that it serves, and nobody listens
-  Deaf,        ///< serves, but does not tell that it saw a change
-  Scattering,  ///< says nothing of having no affinity
+enum class Behaviour {
+  Absent,                   ///< does nothing
+  Good,                     ///< serves, and says so
+  WithoutConditions,        ///< serves, without conditions
+  AffinityForever,          ///< the same, and affinity never ends
+  Refusing,                 ///< Unsupported, whatever it is
+  NoAffinity,               ///< serves, but degrades session affinity
+  NeverReady,               ///< provisions for ever
+  Broken,                   ///< Infrastructure
+  FalseClaim,               ///< says that it serves, and nobody listens
+  IgnoresChanges,           ///< serves, but does not tell that it saw a change
+  SilentlyWithoutAffinity,  ///< says nothing of having no affinity
 };
 
 class ScriptedProvider {
  public:
-  ScriptedProvider(test::KubeServer& server, std::string ns, Temper temper);
+  ScriptedProvider(test::KubeServer& server, std::string ns, Behaviour behaviour);
   ~ScriptedProvider();
   ScriptedProvider(const ScriptedProvider&) = delete;
   ScriptedProvider& operator=(const ScriptedProvider&) = delete;
 
  private:
-  struct Balancer {
+  struct LoadBalancer {
     core::IpAddress address;
     std::string spec;  ///< last acted on
     int changes = 0;
@@ -49,15 +49,15 @@ class ScriptedProvider {
   void put_endpoints(const std::string& service);
   void serve(const nlohmann::json& service);
   void release(const nlohmann::json& service);
-  bool silent() const;
+  bool without_conditions() const;
   bool listens() const;
-  nlohmann::json status_of(const Balancer& balancer, const nlohmann::json& spec) const;
+  nlohmann::json status_of(const LoadBalancer& load_balancer, const nlohmann::json& spec) const;
   void write(const nlohmann::json& service, const nlohmann::json& status, bool finalizer);
 
   test::Rest rest_;
   const std::string ns_;
-  const Temper temper_;
-  std::map<std::string, Balancer> balancers_;  ///< by uid
+  const Behaviour behaviour_;
+  std::map<std::string, LoadBalancer> load_balancers_;  ///< by uid
   std::map<std::string, std::string> sliced_;  ///< uids of Services that have endpoints, by name
   unsigned addresses_ = 0;
   std::jthread thread_;

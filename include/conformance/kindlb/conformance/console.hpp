@@ -37,13 +37,13 @@ class Console final : public conformance::Listener {
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  void begins(std::size_t tests) override;
-  void say(const std::string& line) override;
-  void sees(const std::string& test, const std::string& state) override;
-  void waits(const std::string& test, const std::string& what,
-             conformance::milliseconds waited) override;
-  void finished(const conformance::TestResult& result) override;
-  void judged(const conformance::Report& report) override;
+  void tests_started(std::size_t tests) override;
+  void message(const std::string& line) override;
+  void status_changed(const std::string& test, const std::string& state) override;
+  void waiting(const std::string& test, const std::string& what,
+               conformance::milliseconds waited) override;
+  void test_finished(const conformance::TestResult& result) override;
+  void tests_finished(const conformance::Report& report) override;
 
  private:
   void print(std::string line);

@@ -16,30 +16,30 @@ using std::chrono::milliseconds;
 
 /// What is known of whoever provides load balancers.
 enum class Provider {
-  Unknown,   ///< nothing yet
-  None,      ///< nobody took up a Service within the time the KEP gives
-  Silent,    ///< provisions, but writes no conditions
-  Speaking,  ///< writes LoadBalancerServing or LoadBalancerProvisioning
+  Unknown,            ///< nothing yet
+  None,               ///< nobody took up a Service within the time the KEP gives
+  WithoutConditions,  ///< provisions, but writes no conditions
+  WithConditions,     ///< writes LoadBalancerServing or LoadBalancerProvisioning
 };
 
 /// The part of a Service's status that counts.
-struct Sight {
+struct ObservedStatus {
   std::vector<core::Condition> conditions;
   bool has_address = false;    ///< .status.loadBalancer.ingress has entries
   bool has_finalizer = false;  ///< the clean-up finalizer: somebody is at work
 
-  bool operator==(const Sight&) const = default;
+  bool operator==(const ObservedStatus&) const = default;
 };
-Sight sight_of(const core::Service& service);
+ObservedStatus observed_status(const core::Service& service);
 
 /// What a test asks of the provider.
-struct Ask {
+struct Requirements {
   /// A refusal (Unsupported) skips; otherwise it fails, since every provider must do this.
   bool optional = false;
   /// Features, by their names in requiredLoadBalancerFeatures, that the test is about.
   std::vector<std::string> features;
   /// The provider was told that they are required.
-  bool stated = false;
+  bool declared = false;
 };
 
 /// How long things may take.
@@ -48,13 +48,14 @@ struct Limits {
   milliseconds provisioning{600'000};  ///< until it serves, once they have appeared
 };
 
-/// For how long, when a Sight is judged.
+/// For how long, when a ObservedStatus is judged.
 struct Waited {
-  milliseconds total{0};      ///< since the Service was made or changed
-  milliseconds unchanged{0};  ///< since the Sight became what it is: two writes may make one step
+  milliseconds total{0};  ///< since the Service was made or changed
+  milliseconds unchanged{
+      0};  ///< since the ObservedStatus became what it is: two writes may make one step
 };
 
-enum class Step { Wait, Go, Skip, Fail };
+enum class Step { Wait, Proceed, Skip, Fail };
 
 struct Judgement {
   Step step = Step::Wait;
@@ -65,24 +66,25 @@ struct Judgement {
 
 /// Who provides, from a Service that asks for nothing special. `with_address`: for how long it has
 /// had an address. Unknown: look again.
-Provider judge_provider(const Sight& sight, milliseconds elapsed, milliseconds with_address,
-                        const Limits& limits);
+Provider judge_provider(const ObservedStatus& observed, milliseconds elapsed,
+                        milliseconds with_address, const Limits& limits);
 
 /// After a Service has become one of type LoadBalancer.
-Judgement judge_creation(const Ask& ask, Provider provider, const Sight& sight,
-                         const Waited& waited, const Limits& limits);
+Judgement judge_creation(const Requirements& required, Provider provider,
+                         const ObservedStatus& observed, const Waited& waited,
+                         const Limits& limits);
 
 /// A change of load-balancer-related fields, made when `before` was seen.
 struct Change {
-  Sight before;
+  ObservedStatus before;
   bool visible = true;  ///< clients can tell the difference: Serving's time must move too
 };
 /// For a provider that writes conditions; the others cannot be asked. Nothing is optional any more:
 /// a test skips once, at its beginning.
-Judgement judge_change(const Ask& ask, const Change& change, const Sight& sight,
-                       const Waited& waited, const Limits& limits);
+Judgement judge_change(const Requirements& required, const Change& change,
+                       const ObservedStatus& observed, const Waited& waited, const Limits& limits);
 
 /// "Serving=False/Provisioning, Provisioning=True/Provisioning", for people.
-std::string describe(const Sight& sight);
+std::string describe(const ObservedStatus& observed);
 
 }  // namespace kindlb::conformance

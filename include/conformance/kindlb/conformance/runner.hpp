@@ -20,17 +20,17 @@ class Listener {
  public:
   virtual ~Listener() = default;
   /// About the whole run.
-  virtual void say(const std::string& line) = 0;
-  virtual void begins(std::size_t /*tests*/) {}
+  virtual void message(const std::string& line) = 0;
+  virtual void tests_started(std::size_t /*tests*/) {}
   /// The conditions of a test's Service have changed: "Serving=True/Serving, ...".
-  virtual void sees(const std::string& /*test*/, const std::string& /*state*/) {}
+  virtual void status_changed(const std::string& /*test*/, const std::string& /*state*/) {}
   /// Several times a second, for as long as a test waits: "waiting until the pods ready". Empty: it
   /// goes on.
-  virtual void waits(const std::string& /*test*/, const std::string& /*what*/,
-                     milliseconds /*waited*/) {}
-  virtual void finished(const TestResult& result) = 0;
+  virtual void waiting(const std::string& /*test*/, const std::string& /*what*/,
+                       milliseconds /*waited*/) {}
+  virtual void test_finished(const TestResult& result) = 0;
   /// All tests are over, and what they made is still being removed. That adds remarks at most.
-  virtual void judged(const Report& /*report*/) {}
+  virtual void tests_finished(const Report& /*report*/) {}
 };
 
 /// Fails only when it cannot begin; whatever happens later is in the Report.
