@@ -16,22 +16,17 @@ namespace {
 using namespace std::chrono_literals;
 using core::Service;
 
-constexpr auto kFresh = 3s;
+constexpr auto kHighlightTime = 3s;
 constexpr auto kTick = 250ms;
 constexpr std::size_t kLastChanges = 5;
 constexpr std::size_t kLongestAnswer = 26;
 
-const core::Condition* serving(const Service& service) {
+const core::Condition* serving_condition(const Service& service) {
   return find_condition(service.status.conditions, core::kServingCondition);
 }
 
-bool serves(const Service& service) {
-  return core::is_true(service.status.conditions, core::kServingCondition);
-}
-
-bool works(const Service& service) {
-  return serving(service) == nullptr ||
-         core::is_true(service.status.conditions, core::kProvisioningCondition);
+bool is_in_progress(const Service& service) {
+  return serving_condition(service) == nullptr || is_provisioning(service);
 }
 
 std::string cut(const std::string& text, std::size_t width) {
@@ -50,31 +45,33 @@ std::string change_line(const Change& change) {
   return fmt::format("{}  {:<26} {}", clock_text(change.at), change.service, change.what);
 }
 
-bool Board::is_ours(const Service& service) const {
+bool Dashboard::is_ours(const Service& service) const {
   return core::claim_of(service, policy_) != core::Claim::NotOurs;
 }
 
-bool Board::to_be_asked(const Service& service) const {
-  if (!serves(service) || service.deleting) return false;
-  const auto asked = asked_.find(service.key.name);
-  return asked == asked_.end() || asked->second.since != serving(service)->last_transition;
+bool Dashboard::needs_probe(const Service& service) const {
+  if (!is_serving(service) || service.deleting) return false;
+  const auto last = last_probes_.find(service.key.name);
+  return last == last_probes_.end() ||
+         last->second.since != serving_condition(service)->last_transition;
 }
 
-void Board::ask(const Service& service) {
+void Dashboard::probe_service(const Service& service) {
   const auto& name = service.key.name;
-  auto& asked = asked_[name] = {.since = serving(service)->last_transition, .answer = {}};
+  auto& last =
+      last_probes_[name] = {.since = serving_condition(service)->last_transition, .answer = {}};
   const auto probes = probe(service, network_);
   for (const auto& one : probes) {
     const bool nobody = !one.good && !watch_.has_ready_endpoints(name);
-    asked.good = asked.good && (one.good || nobody);
-    if (asked.answer.empty() || !one.good) asked.answer = nobody ? "nobody is behind" : one.answer;
+    last.good = last.good && (one.good || nobody);
+    if (last.answer.empty() || !one.good) last.answer = nobody ? "nobody is behind" : one.answer;
     if (!screen_.is_terminal())
       screen_.say(change_line(
-          {std::chrono::system_clock::now(), name, "$ " + one.question + "  ->  " + one.answer}));
+          {std::chrono::system_clock::now(), name, "$ " + one.command + "  ->  " + one.answer}));
   }
 }
 
-void Board::refresh(const std::vector<std::string>& hints) {
+void Dashboard::refresh(const std::vector<std::string>& hints) {
   const auto news = watch_.changes(seen_);
   seen_ += news.size();
   for (const auto& change : news) {
@@ -82,44 +79,44 @@ void Board::refresh(const std::vector<std::string>& hints) {
     if (!screen_.is_terminal()) screen_.say(change_line(change));
   }
   for (const auto& [name, service] : watch_.services()) {
-    if (!serves(service)) asked_.erase(name);
-    if (to_be_asked(service)) ask(service);
+    if (!is_serving(service)) last_probes_.erase(name);
+    if (needs_probe(service)) probe_service(service);
   }
-  if (screen_.is_terminal()) screen_.draw(picture(hints));
+  if (screen_.is_terminal()) screen_.draw(frame(hints));
 }
 
-void Board::wait(const std::stop_token& stop) {
+void Dashboard::wait(const std::stop_token& stop) {
   watch_.wait(seen_, kTick, stop);
 }
 
-bool Board::settled(const std::vector<std::string>& names) const {
+bool Dashboard::settled(const std::vector<std::string>& names) const {
   const auto services = watch_.services();
   return std::ranges::all_of(names, [&](const auto& name) {
     const auto found = services.find(name);
     if (found == services.end()) return false;
     const auto& service = found->second;
-    return !is_ours(service) || (!works(service) && !to_be_asked(service));
+    return !is_ours(service) || (!is_in_progress(service) && !needs_probe(service));
   });
 }
 
-std::vector<Row> Board::rows() const {
+std::vector<Row> Dashboard::rows() const {
   std::vector<Row> out;
   const auto now = std::chrono::system_clock::now();
   for (const auto& [name, service] : watch_.services()) {
     auto row = row_of(service);
-    if (const auto asked = asked_.find(name); asked != asked_.end())
-      row.answer = cut(asked->second.answer, kLongestAnswer);
+    if (const auto last = last_probes_.find(name); last != last_probes_.end())
+      row.answer = cut(last->second.answer, kLongestAnswer);
     else if (!is_ours(service))
       row.answer = "left to its owner";
     const auto changed = changed_.find(name);
-    row.fresh = changed != changed_.end() && now - changed->second < kFresh;
+    row.recently_changed = changed != changed_.end() && now - changed->second < kHighlightTime;
     out.push_back(std::move(row));
   }
   return out;
 }
 
 /// Those where something happened last, when there is not room for all.
-std::vector<Row> Board::that_fit(std::vector<Row> rows, std::size_t count) const {
+std::vector<Row> Dashboard::rows_that_fit(std::vector<Row> rows, std::size_t count) const {
   if (rows.size() <= count) return rows;
   const auto time = [&](const Row& row) {
     const auto found = changed_.find(row.name);
@@ -131,13 +128,13 @@ std::vector<Row> Board::that_fit(std::vector<Row> rows, std::size_t count) const
   return rows;
 }
 
-std::vector<std::string> Board::picture(const std::vector<std::string>& hints) const {
+std::vector<std::string> Dashboard::frame(const std::vector<std::string>& hints) const {
   const auto all = rows();
   // One line less than there are, so that nothing scrolls away; heading, two empty lines, the rest.
   const auto taken = hints.size() + kLastChanges + 4;
   const auto height = screen_.height();
   const auto room = height > taken + 3 ? height - taken : 3;
-  const auto shown = that_fit(all, room);
+  const auto shown = rows_that_fit(all, room);
   const auto width = screen_.width();
   auto out = table(shown, {.width = width - 1, .colour = true});
   if (shown.size() < all.size())
@@ -152,23 +149,23 @@ std::vector<std::string> Board::picture(const std::vector<std::string>& hints) c
   return out;
 }
 
-void Board::print() const {
+void Dashboard::print() const {
   auto all = rows();
-  for (auto& row : all) row.fresh = false;  // this one is for later
+  for (auto& row : all) row.recently_changed = false;  // this one is for later
   for (const auto& line : table(all, {.width = 160, .colour = false})) screen_.say(line);
 }
 
-std::string Board::summary() const {
+std::string Dashboard::summary() const {
   int serving_now = 0;
   int refused = 0;
   int failing = 0;
   int others = 0;
   const auto services = watch_.services();
   for (const auto& [name, service] : services) {
-    const auto* condition = serving(service);
+    const auto* condition = serving_condition(service);
     if (!is_ours(service))
       ++others;
-    else if (serves(service))
+    else if (is_serving(service))
       ++serving_now;
     else if (condition != nullptr && condition->reason == "Unsupported")
       ++refused;
@@ -179,10 +176,10 @@ std::string Board::summary() const {
                      services.size(), serving_now, refused, failing, others);
 }
 
-std::vector<std::string> Board::liars() const {
+std::vector<std::string> Dashboard::false_claims() const {
   std::vector<std::string> out;
-  for (const auto& [name, asked] : asked_)
-    if (!asked.good) out.push_back(name + ": " + asked.answer);
+  for (const auto& [name, last] : last_probes_)
+    if (!last.good) out.push_back(name + ": " + last.answer);
   return out;
 }
 

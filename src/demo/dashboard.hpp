@@ -14,9 +14,10 @@
 
 namespace kindlb::demo {
 
-class Board {
+class Dashboard {
  public:
-  Board(Screen& screen, Watch& watch, const core::Policy& policy, const docker::Network& network)
+  Dashboard(Screen& screen, Watch& watch, const core::Policy& policy,
+            const docker::Network& network)
       : screen_(screen), watch_(watch), policy_(policy), network_(network) {}
 
   /// Takes in what is new, asks who serves, and draws. `hints`: what stands below the table.
@@ -30,28 +31,28 @@ class Board {
   /// "26 Services: 19 serve, 5 are refused..."
   std::string summary() const;
   /// Services that say they serve and did not answer.
-  std::vector<std::string> liars() const;
+  std::vector<std::string> false_claims() const;
 
  private:
-  struct Asked {
+  struct LastProbe {
     core::Timestamp since{};  ///< of the Serving condition that was put to the test
     std::string answer;
     bool good = true;
   };
 
   bool is_ours(const core::Service& service) const;
-  bool to_be_asked(const core::Service& service) const;
-  void ask(const core::Service& service);
+  bool needs_probe(const core::Service& service) const;
+  void probe_service(const core::Service& service);
   std::vector<Row> rows() const;
-  std::vector<std::string> picture(const std::vector<std::string>& hints) const;
-  std::vector<Row> that_fit(std::vector<Row> rows, std::size_t count) const;
+  std::vector<std::string> frame(const std::vector<std::string>& hints) const;
+  std::vector<Row> rows_that_fit(std::vector<Row> rows, std::size_t count) const;
 
   Screen& screen_;
   Watch& watch_;
   const core::Policy& policy_;
   const docker::Network& network_;
   std::size_t seen_ = 0;
-  std::map<std::string, Asked> asked_;
+  std::map<std::string, LastProbe> last_probes_;
   std::map<std::string, std::chrono::system_clock::time_point> changed_;
 };
 

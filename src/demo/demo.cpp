@@ -32,7 +32,7 @@ Lines hints(const sandbox::Session& session) {
           "Ctrl-C ends the demo and removes all it made."};
 }
 
-Lines farewell() {
+Lines next_steps() {
   return {"Try next:",
           "  kindlb demo                               # on a terminal: stays until Ctrl-C",
           "  kindlb demo --script conditions           # the life of a Service, step by step",
@@ -58,12 +58,12 @@ class Demo {
         session_(session),
         stop_(std::move(stop)),
         reflectors_(kube::start_reflectors(session.client(), "sandbox", watch_)),
-        board_(screen_, watch_, policy, session.network()) {}
+        dashboard_(screen_, watch_, policy, session.network()) {}
 
   core::Result<int> show(Clock::time_point started) {
     screen_.say(fmt::format("The sandbox is up after {:.1f} s: API at {}", seconds_since(started),
                             session_.server().url()));
-    const auto code = settings_.script.empty() ? show_examples(started) : tell_story();
+    const auto code = settings_.script.empty() ? show_examples(started) : play_script();
     if (!code) return code;
     if (!stop_.stop_requested()) close(*code);
     screen_.keep();
@@ -72,7 +72,7 @@ class Demo {
   }
 
  private:
-  core::Result<int> tell_story() {
+  core::Result<int> play_script() {
     return run_script(condition_steps(), settings_, screen_, watch_, *session_.client(),
                       session_.network(), stop_);
   }
@@ -81,42 +81,45 @@ class Demo {
     const auto names = apply_examples(*session_.client());
     if (!names) return names.error();
     const auto deadline = Clock::now() + kSettleTimeout;
-    while (!board_.settled(*names) && Clock::now() < deadline && !stop_.stop_requested()) {
-      board_.refresh({});
-      board_.wait(stop_);
+    while (!dashboard_.settled(*names) && Clock::now() < deadline && !stop_.stop_requested()) {
+      dashboard_.refresh({});
+      dashboard_.wait(stop_);
     }
     if (stop_.stop_requested()) return 0;
-    board_.refresh({});
+    dashboard_.refresh({});
     if (!screen_.is_terminal()) {
       screen_.say("");
-      board_.print();
+      dashboard_.print();
       screen_.say("");
     }
-    return conclude(*names, started);
+    return summarise(*names, started);
   }
 
-  int conclude(const Lines& names, Clock::time_point started) {
-    const auto liars = board_.liars();
-    outcome_ = {fmt::format("{}; shown in {:.1f} s.", board_.summary(), seconds_since(started))};
-    for (const auto& line : liars) outcome_.push_back("says it serves, and does not: " + line);
-    if (!board_.settled(names)) outcome_.emplace_back("some have not come to rest: see the table");
-    return liars.empty() && board_.settled(names) ? 0 : 1;
+  int summarise(const Lines& names, Clock::time_point started) {
+    const auto false_claims = dashboard_.false_claims();
+    outcome_ = {
+        fmt::format("{}; shown in {:.1f} s.", dashboard_.summary(), seconds_since(started))};
+    for (const auto& line : false_claims)
+      outcome_.push_back("says it serves, and does not: " + line);
+    if (!dashboard_.settled(names))
+      outcome_.emplace_back("some have not come to rest: see the table");
+    return false_claims.empty() && dashboard_.settled(names) ? 0 : 1;
   }
 
   /// What to do next; on a terminal that is not yet the end.
   void close(int code) {
-    if (screen_.is_terminal() && !settings_.once && code == 0) return stay();
+    if (screen_.is_terminal() && !settings_.once && code == 0) return follow_until_stopped();
     screen_.keep();
     for (const auto& line : outcome_) screen_.say(line);
-    for (const auto& line : farewell()) screen_.say(line);
+    for (const auto& line : next_steps()) screen_.say(line);
   }
 
-  void stay() {
+  void follow_until_stopped() {
     auto below = outcome_;
     for (auto& line : hints(session_)) below.push_back(std::move(line));
     while (!stop_.stop_requested()) {
-      board_.refresh(below);
-      board_.wait(stop_);
+      dashboard_.refresh(below);
+      dashboard_.wait(stop_);
     }
   }
 
@@ -126,7 +129,7 @@ class Demo {
   Screen screen_;
   Watch watch_;
   std::unique_ptr<kube::Reflectors> reflectors_;
-  Board board_;
+  Dashboard dashboard_;
   Lines outcome_;
 };
 }  // namespace

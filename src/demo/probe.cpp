@@ -17,12 +17,12 @@ namespace kindlb::demo {
 
 namespace {
 constexpr std::chrono::milliseconds kAnswerTimeout{5000};
-constexpr std::string_view kWord = "hello";
+constexpr std::string_view kPayload = "hello";
 
 /// A datagram socket that is connected to the address: nothing has been sent by that.
-class Line {
+class UdpSocket {
  public:
-  Line(const core::IpAddress& address, std::uint16_t port) {
+  UdpSocket(const core::IpAddress& address, std::uint16_t port) {
     const auto& bytes = address.bytes();
     if (address.family() == core::IpFamily::V4) {
       sockaddr_in name{};
@@ -38,9 +38,9 @@ class Line {
       open(name);
     }
   }
-  ~Line() { close(fd_); }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
+  ~UdpSocket() { close(fd_); }
+  UdpSocket(const UdpSocket&) = delete;
+  UdpSocket& operator=(const UdpSocket&) = delete;
 
   /// Where this machine would call from: says which way packets take.
   std::optional<core::IpAddress> source() const {
@@ -56,8 +56,8 @@ class Line {
     return core::IpAddress::parse(text.data());
   }
 
-  std::string ask(std::string_view word) const {
-    if (::send(fd_, word.data(), word.size(), 0) < 0) return {};
+  std::string exchange(std::string_view payload) const {
+    if (::send(fd_, payload.data(), payload.size(), 0) < 0) return {};
     pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, static_cast<int>(kAnswerTimeout.count())) <= 0) return {};
     std::array<char, 2048> answer{};
@@ -77,7 +77,7 @@ class Line {
   bool open_ = false;
 };
 
-bool leads_there(const Line& line, const docker::Network& network) {
+bool is_routed_into(const UdpSocket& line, const docker::Network& network) {
   const auto source = line.source();
   return source && std::ranges::any_of(network.subnets, [&](const auto& subnet) {
            return subnet.cidr.contains(*source);
@@ -88,12 +88,12 @@ std::string host_text(const core::IpAddress& address) {
   return address.family() == core::IpFamily::V6 ? "[" + address.text() + "]" : address.text();
 }
 
-Probe ask_tcp(const core::IpAddress& address, std::uint16_t port) {
+Probe probe_tcp(const core::IpAddress& address, std::uint16_t port) {
   const auto host = host_text(address) + (port == 80 ? "" : ":" + std::to_string(port));
-  Probe out{.question = "curl http://" + host + "/hostname", .answer = {}};
+  Probe out{.command = "curl http://" + host + "/hostname", .answer = {}};
   const auto client =
       http::make_client({.url = "http://" + host_text(address) + ":" + std::to_string(port)});
-  if (!client) return {out.question, client.error().detail};
+  if (!client) return {out.command, client.error().detail};
   const auto answer = (*client)->send({.target = "/hostname", .timeout = kAnswerTimeout});
   out.good = answer && answer->status == 200;
   if (!answer)
@@ -103,33 +103,33 @@ Probe ask_tcp(const core::IpAddress& address, std::uint16_t port) {
   return out;
 }
 
-Probe ask_udp(const core::IpAddress& address, std::uint16_t port) {
-  Probe out{.question = "echo " + std::string(kWord) + " | nc -u -w1 " + address.text() + " " +
-                        std::to_string(port),
+Probe probe_udp(const core::IpAddress& address, std::uint16_t port) {
+  Probe out{.command = "echo " + std::string(kPayload) + " | nc -u -w1 " + address.text() + " " +
+                       std::to_string(port),
             .answer = {}};
-  const auto answer = Line(address, port).ask(kWord);
-  out.good = answer == kWord;
+  const auto answer = UdpSocket(address, port).exchange(kPayload);
+  out.good = answer == kPayload;
   out.answer = out.good ? answer : "no answer";
   return out;
 }
 
 /// The network is young: the kernel takes up to two seconds to find out that nobody else has this
 /// machine's IPv6 address there, and does not call from it before.
-bool becomes_reachable(const core::IpAddress& address, const docker::Network& network) {
+bool await_route(const core::IpAddress& address, const docker::Network& network) {
   const auto deadline = std::chrono::steady_clock::now() + kAnswerTimeout;
-  while (!leads_there(Line(address, 1), network)) {
+  while (!is_routed_into(UdpSocket(address, 1), network)) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return true;
 }
 
-Probe ask(const core::IpAddress& address, const core::PortStatus& port,
-          const docker::Network& network) {
-  if (!becomes_reachable(address, network))
+Probe probe_port(const core::IpAddress& address, const core::PortStatus& port,
+                 const docker::Network& network) {
+  if (!await_route(address, network))
     return {"reach " + address.text(), "this machine has no way into the docker network"};
-  return port.protocol == core::Protocol::Tcp ? ask_tcp(address, port.port)
-                                              : ask_udp(address, port.port);
+  return port.protocol == core::Protocol::Tcp ? probe_tcp(address, port.port)
+                                              : probe_udp(address, port.port);
 }
 }  // namespace
 
@@ -139,7 +139,7 @@ std::vector<Probe> probe(const core::Service& service, const docker::Network& ne
     const auto address = core::IpAddress::parse(ingress.ip);
     if (!address) continue;
     for (const auto& port : ingress.ports)
-      if (port.error.empty()) out.push_back(ask(*address, port, network));
+      if (port.error.empty()) out.push_back(probe_port(*address, port, network));
   }
   return out;
 }

@@ -11,8 +11,8 @@
 namespace kindlb::demo {
 
 struct Probe {
-  std::string question;  ///< "curl http://198.51.100.254/hostname"
-  std::string answer;    ///< the first line, or why there is none
+  std::string command;  ///< "curl http://198.51.100.254/hostname"
+  std::string answer;   ///< the first line, or why there is none
   bool good = false;
 };
 

@@ -8,12 +8,12 @@
 namespace kindlb::demo {
 
 namespace {
-constexpr winsize kUsual{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+constexpr winsize kDefaultSize{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
 
 winsize size_now() {
   winsize size{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size : kUsual;
+  return known ? size : kDefaultSize;
 }
 }  // namespace
 
@@ -34,24 +34,24 @@ std::size_t Screen::height() const {
   return size_now().ws_row;
 }
 
-void Screen::wipe() {
+void Screen::erase_frame() {
   if (!drawn_.empty()) std::printf("\033[%zuA\r\033[J", drawn_.size());
   drawn_.clear();
 }
 
 void Screen::say(const std::string& line) {
-  const auto picture = drawn_;
-  wipe();
+  const auto frame = drawn_;
+  erase_frame();
   std::printf("%s\n", line.c_str());
-  if (!picture.empty()) draw(picture);
+  if (!frame.empty()) draw(frame);
   std::fflush(stdout);
 }
 
-void Screen::draw(const std::vector<std::string>& picture) {
-  if (!terminal_ || picture == drawn_) return;
-  wipe();
-  for (const auto& line : picture) std::printf("%s\n", line.c_str());
-  drawn_ = picture;
+void Screen::draw(const std::vector<std::string>& frame) {
+  if (!terminal_ || frame == drawn_) return;
+  erase_frame();
+  for (const auto& line : frame) std::printf("%s\n", line.c_str());
+  drawn_ = frame;
   std::fflush(stdout);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where the demo shows itself: lines that stay, and on a terminal a picture below them that is
+// Where the demo shows itself: lines that stay, and on a terminal a frame below them that is
 // drawn again and again in its place.
 
 #include <cstddef>
@@ -20,13 +20,13 @@ class Screen {
   std::size_t height() const;
 
   void say(const std::string& line);
-  /// Replaces the picture; does nothing elsewhere.
-  void draw(const std::vector<std::string>& picture);
-  /// The picture stays where it is, and what follows goes below.
+  /// Replaces the frame; does nothing elsewhere.
+  void draw(const std::vector<std::string>& frame);
+  /// The frame stays where it is, and what follows goes below.
   void keep() { drawn_.clear(); }
 
  private:
-  void wipe();
+  void erase_frame();
 
   const bool terminal_;
   std::vector<std::string> drawn_;

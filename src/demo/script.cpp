@@ -31,10 +31,10 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return out;
 }
 
-class Telling {
+class ScriptPlayer {
  public:
-  Telling(const Settings& settings, Screen& screen, Watch& watch, http::Client& api,
-          const docker::Network& network, const std::stop_token& stop)
+  ScriptPlayer(const Settings& settings, Screen& screen, Watch& watch, http::Client& api,
+               const docker::Network& network, const std::stop_token& stop)
       : settings_(settings),
         screen_(screen),
         watch_(watch),
@@ -42,7 +42,7 @@ class Telling {
         network_(network),
         stop_(stop) {}
 
-  bool tell(std::size_t number, const Step& step) {
+  bool play(std::size_t number, const Step& step) {
     introduce(number, step);
     started_ = Clock::now();
     if (const auto acted = step.act(api_); !acted) {
@@ -51,7 +51,7 @@ class Telling {
     }
     if (!follow(step)) return false;
     explain(step);
-    return !step.answers || ask();
+    return !step.answers || probe_service();
   }
 
   /// Until Enter, or for a while.
@@ -76,7 +76,7 @@ class Telling {
     screen_.say("");
     screen_.say(screen_.is_terminal() ? fmt::format("\033[1m{}. {}\033[0m", number, step.title)
                                       : fmt::format("{}. {}", number, step.title));
-    indented(step.story);
+    indented(step.explanation);
     std::istringstream commands(step.command);
     for (std::string line; std::getline(commands, line);) screen_.say("   $ " + line);
   }
@@ -112,13 +112,13 @@ class Telling {
       indented("\"" + condition->message + "\"");
   }
 
-  bool ask() {
+  bool probe_service() {
     bool good = true;
     const auto services = watch_.services();
     const auto found = services.find(kName);
     if (found == services.end()) return false;
     for (const auto& one : probe(found->second, network_)) {
-      screen_.say("   $ " + one.question + "  ->  " + one.answer);
+      screen_.say("   $ " + one.command + "  ->  " + one.answer);
       good = good && one.good;
     }
     return good;
@@ -145,11 +145,11 @@ class Telling {
 int run_script(const std::vector<Step>& steps, const Settings& settings, Screen& screen,
                Watch& watch, http::Client& api, const docker::Network& network,
                const std::stop_token& stop) {
-  Telling telling(settings, screen, watch, api, network, stop);
+  ScriptPlayer player(settings, screen, watch, api, network, stop);
   for (std::size_t i = 0; i < steps.size() && !stop.stop_requested(); ++i) {
-    if (i > 0) telling.pause();
+    if (i > 0) player.pause();
     if (stop.stop_requested()) break;
-    if (!telling.tell(i + 1, steps[i])) return 1;
+    if (!player.play(i + 1, steps[i])) return 1;
   }
   return 0;
 }

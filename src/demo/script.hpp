@@ -16,8 +16,8 @@ namespace kindlb::demo {
 
 struct Step {
   std::string title;
-  std::string story;    ///< what to see, and why
-  std::string command;  ///< as a person would type it
+  std::string explanation;  ///< what to see, and why
+  std::string command;      ///< as a person would type it
   std::function<core::Result<void>(http::Client&)> act;
   std::function<bool(const core::Service&)> reached;  ///< and at rest
   std::string condition;  ///< whose message is shown at the end; may be empty

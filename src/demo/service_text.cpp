@@ -46,12 +46,20 @@ void join(std::string& all, const std::string& one) {
   all += (all.empty() ? "" : " ") + one;
 }
 
-bool renewed(const Service& before, const Service& after) {
+bool serving_time_moved(const Service& before, const Service& after) {
   const auto* const then = find_condition(before.status.conditions, core::kServingCondition);
   const auto* const now = find_condition(after.status.conditions, core::kServingCondition);
   return then != nullptr && now != nullptr && then->last_transition != now->last_transition;
 }
 }  // namespace
+
+bool is_serving(const Service& service) {
+  return core::is_true(service.status.conditions, core::kServingCondition);
+}
+
+bool is_provisioning(const Service& service) {
+  return core::is_true(service.status.conditions, core::kProvisioningCondition);
+}
 
 std::string conditions_text(const Service& service) {
   std::string out;
@@ -85,7 +93,7 @@ std::vector<std::string> differences(const Service* before, const Service& after
   const auto conditions = conditions_text(after);
   if (conditions_text(then) != conditions)
     out.push_back(conditions.empty() ? "no conditions" : conditions);
-  else if (renewed(then, after))
+  else if (serving_time_moved(then, after))
     out.push_back("what is served has changed, " + conditions);
   const auto addresses = addresses_text(after);
   if (addresses_text(then) != addresses)
@@ -111,7 +119,8 @@ namespace {
 using Cells = std::array<std::string, 5>;
 
 Cells cells_of(const Row& row) {
-  return {(row.fresh ? "* " : "  ") + row.name, row.address, row.ports, row.answer, row.conditions};
+  return {(row.recently_changed ? "* " : "  ") + row.name, row.address, row.ports, row.answer,
+          row.conditions};
 }
 
 /// Green serves, red does not, yellow is on the way or less than asked for.

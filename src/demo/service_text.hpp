@@ -8,6 +8,9 @@
 
 namespace kindlb::demo {
 
+bool is_serving(const core::Service& service);
+bool is_provisioning(const core::Service& service);
+
 /// "Serving=False/Provisioning Provisioning=True"; a reason that only repeats the value is left
 /// out. Empty: no provider has said anything.
 std::string conditions_text(const core::Service& service);
@@ -25,7 +28,7 @@ struct Row {
   std::string ports;
   std::string answer;
   std::string conditions;
-  bool fresh = false;  ///< changed a moment ago
+  bool recently_changed = false;  ///< changed a moment ago
 };
 
 /// Short: further addresses are counted, and Provisioning=False goes without saying. Answer and

@@ -1,6 +1,7 @@
 #include "api.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "script.hpp"
+#include "service_text.hpp"
 
 namespace kindlb::demo {
 
@@ -8,7 +9,7 @@ namespace {
 using core::find_condition;
 using core::Service;
 
-constexpr const char* kStory = R"(apiVersion: v1
+constexpr const char* kManifest = R"(apiVersion: v1
 kind: Service
 metadata:
   name: story
@@ -28,25 +29,17 @@ bool is(const Service& service, const char* type, core::ConditionStatus status,
   return found != nullptr && found->status == status && (reason.empty() || found->reason == reason);
 }
 
-bool is_serving(const Service& service) {
-  return is(service, core::kServingCondition, core::ConditionStatus::True);
-}
-
-bool working(const Service& service) {
-  return is(service, core::kProvisioningCondition, core::ConditionStatus::True);
-}
-
-bool rests(const Service& service) {
+bool is_settled(const Service& service) {
   return is(service, core::kProvisioningCondition, core::ConditionStatus::False);
 }
 
-bool degraded(const Service& service) {
-  return is(service, core::kDegradedCondition, core::ConditionStatus::True);
+bool is_degraded(const Service& service) {
+  return core::is_true(service.status.conditions, core::kDegradedCondition);
 }
 
 std::function<bool(const Service&)> not_serving(const std::string& reason) {
   return [reason](const Service& service) {
-    return rests(service) &&
+    return is_settled(service) &&
            is(service, core::kServingCondition, core::ConditionStatus::False, reason);
   };
 }
@@ -56,11 +49,11 @@ std::function<core::Result<void>(http::Client&)> patched(const std::string& json
 }
 
 core::Result<void> create(http::Client& api) {
-  const auto applied = apply_manifest(api, kStory, "story.yaml");
+  const auto applied = apply_manifest(api, kManifest, "story.yaml");
   return applied ? core::Result<void>() : core::Result<void>(applied.error());
 }
 
-core::Result<void> nothing(http::Client&) {
+core::Result<void> no_action(http::Client&) {
   return {};
 }
 }  // namespace
@@ -69,17 +62,19 @@ std::vector<Step> condition_steps() {
   return {
       {"Create", "The provider has seen the Service: both conditions appear at once, in one write.",
        "kubectl apply -f story.yaml     # with kindlb.dev/fault-provisioning-delay: 4s", create,
-       [](const Service& s) { return working(s) && !is_serving(s); }, core::kServingCondition},
+       [](const Service& s) { return is_provisioning(s) && !is_serving(s); },
+       core::kServingCondition},
       {"Provisioning delay",
        "Clouds take their time; this one takes 4 s. Until then there is no address, and "
        "Serving=False says why.",
-       "kubectl wait --for=condition=LoadBalancerServing service/story", nothing,
-       [](const Service& s) { return rests(s) && is_serving(s); }, ""},
+       "kubectl wait --for=condition=LoadBalancerServing service/story", no_action,
+       [](const Service& s) { return is_settled(s) && is_serving(s); }, ""},
       {"Serving",
        "Serving=True and the address came in one write, and not before a pod had answered. So the "
        "first request works.",
-       "kubectl get service story", nothing,
-       [](const Service& s) { return rests(s) && is_serving(s); }, core::kServingCondition, true},
+       "kubectl get service story", no_action,
+       [](const Service& s) { return is_settled(s) && is_serving(s); }, core::kServingCondition,
+       true},
       {"Update while serving",
        "A UDP port is added. The old port goes on serving, so Serving stays True while "
        "Provisioning is True; its time moves when the new port is open.",
@@ -87,7 +82,7 @@ std::vector<Step> condition_steps() {
        patched(R"({"spec":{"ports":[{"name":"http","port":80,"targetPort":8080},)"
                R"({"name":"udp","port":53,"protocol":"UDP","targetPort":8080}]}})"),
        [](const Service& s) {
-         return rests(s) && is_serving(s) && !s.status.ingress.empty() &&
+         return is_settled(s) && is_serving(s) && !s.status.ingress.empty() &&
                 s.status.ingress[0].ports.size() == 2;
        },
        core::kServingCondition, true},
@@ -99,7 +94,7 @@ std::vector<Step> condition_steps() {
        patched(R"({"metadata":{"annotations":{"kindlb.dev/fault-unsupported":"SessionAffinity",)"
                R"("kindlb.dev/fault-provisioning-delay":null}},)"
                R"("spec":{"sessionAffinity":"ClientIP"}})"),
-       [](const Service& s) { return rests(s) && is_serving(s) && degraded(s); },
+       [](const Service& s) { return is_settled(s) && is_serving(s) && is_degraded(s); },
        core::kDegradedCondition, true},
       {"Refused",
        "Now affinity is required: rather no load balancer than one without it. The address goes.",
@@ -116,7 +111,7 @@ std::vector<Step> condition_steps() {
       {"Recovery", "The quota is raised. All that was asked for is there: affinity, both ports.",
        "kubectl annotate service story kindlb.dev/fault-infrastructure-",
        patched(R"({"metadata":{"annotations":{"kindlb.dev/fault-infrastructure":null}}})"),
-       [](const Service& s) { return rests(s) && is_serving(s) && !degraded(s); },
+       [](const Service& s) { return is_settled(s) && is_serving(s) && !is_degraded(s); },
        core::kServingCondition, true},
   };
 }

@@ -101,7 +101,7 @@ TEST_CASE("a row is short") {
 TEST_CASE("the table lines up, and is cut where the window ends") {
   auto first = demo::row_of(serving());
   first.answer = "echo-1";
-  first.fresh = true;
+  first.recently_changed = true;
   const auto second = demo::row_of(web());
   CHECK(demo::table({first, second}, {}) ==
         Lines{"  NAME  ADDRESS        PORTS   ANSWER  CONDITIONS",

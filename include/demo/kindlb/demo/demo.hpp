@@ -18,8 +18,8 @@ struct Settings {
   bool once = false;         ///< leave when everything has been shown
 };
 
-/// Show the examples, or tell the script's story; return the exit code of the process. `started`:
-/// when the command began, for the times that are shown.
+/// Show the examples, or play the script; return the exit code of the process.
+/// `started`: when the command began, for the times that are shown.
 core::Result<int> show(const Settings& settings, const core::Policy& policy,
                        sandbox::Session& session, std::chrono::steady_clock::time_point started,
                        const std::stop_token& stop);
