@@ -98,7 +98,7 @@ std::string label_of(const std::string& name) {
 }
 
 /// A few at a time: most of it is waiting for the engine, and there may be dozens.
-void together(const std::vector<std::function<void()>>& tasks) {
+void run_in_parallel(const std::vector<std::function<void()>>& tasks) {
   constexpr std::size_t kAtOnce = 4;
   std::atomic<std::size_t> next{0};
   std::vector<std::jthread> threads;
@@ -117,7 +117,7 @@ void remove_containers(docker::Engine& engine, const std::string& name) {
   if (const auto containers = engine.list_containers({label_of(name)}))
     for (const auto& one : *containers)
       tasks.emplace_back([&engine, id = one.id] { (void)engine.remove_container(id); });
-  together(tasks);
+  run_in_parallel(tasks);
 }
 }  // namespace
 
@@ -178,7 +178,7 @@ Result<void> Containers::start(const std::string& name) {
 void Containers::start_all(const std::vector<std::string>& names) {
   std::vector<std::function<void()>> tasks;
   for (const auto& name : names) tasks.emplace_back([this, name] { (void)start(name); });
-  together(tasks);
+  run_in_parallel(tasks);
 }
 
 Result<void> Containers::restart(const EchoContainer& one) {

@@ -93,12 +93,12 @@ Result<void> Session::open() {
   auto client = http::make_client({.url = server_->url()});
   if (!client) return client.error();
   client_ = std::move(*client);
-  if (const auto started = start_engine_side(); !started) return started;
+  if (const auto started = start_docker_side(); !started) return started;
   if (stop_.token.stop_requested()) return stopped();
   return file_->publish(server_->kubeconfig());
 }
 
-Result<void> Session::start_engine_side() {
+Result<void> Session::start_docker_side() {
   const auto endpoint = docker::find_endpoint(options_.docker_host);
   if (!endpoint) return endpoint.error();
   auto engine = docker::connect(*endpoint);
@@ -107,7 +107,7 @@ Result<void> Session::start_engine_side() {
   // Nobody else can be using this name: we are the ones who listen on its port.
   name_ = sandbox_name(server_->port());
   stop_.before_forced_exit([this] {
-    const std::lock_guard lock(making_);
+    const std::lock_guard lock(containers_mutex_);
     clear_sandbox(*engine_, name_);
     file_->remove();
   });
@@ -116,7 +116,7 @@ Result<void> Session::start_engine_side() {
 }
 
 Result<void> Session::make_containers() {
-  const std::lock_guard lock(making_);
+  const std::lock_guard lock(containers_mutex_);
   if (stop_.token.stop_requested()) return stopped();
   auto containers = Containers::make(*engine_, name_, echo_path(options_.sandbox), stop_.token);
   if (!containers) return containers.error();

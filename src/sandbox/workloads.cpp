@@ -20,10 +20,10 @@ using namespace std::chrono_literals;
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kNode = "sandbox";
 constexpr const char* kManager = "?fieldManager=kindlb-workloads";
-constexpr auto kEvery = 300ms;
+constexpr auto kInterval = 300ms;
 /// Long enough to be seen, short enough for a talk.
-constexpr auto kDeadFor = 3s;
-constexpr auto kStartLimit = 20s;
+constexpr auto kRestartDelay = 3s;
+constexpr auto kStartTimeout = 20s;
 
 Json get(http::Client& api, const std::string& path) {
   const auto answer = api.send({.target = path});
@@ -96,20 +96,20 @@ Json status_of(const EchoContainer& container, bool ready, int restarts) {
 }
 
 /// Whether `now` already says what the merge patch `wanted` would.
-bool holds(const Json& now, Json wanted) {
+bool already_holds(const Json& now, Json wanted) {
   auto after = now.is_object() ? now : Json::object();
   after.merge_patch(wanted);
   return after == now;
 }
 }  // namespace
 
-Workloads::Workloads(Containers& stage, std::shared_ptr<http::Client> api)
-    : stage_(stage), api_(std::move(api)) {}
+Workloads::Workloads(Containers& containers, std::shared_ptr<http::Client> api)
+    : containers_(containers), api_(std::move(api)) {}
 
 void Workloads::start(const std::stop_token& stop) {
   register_node();
-  const auto deadline = Clock::now() + kStartLimit;
-  while (!settle() && !stop.stop_requested() && Clock::now() < deadline)
+  const auto deadline = Clock::now() + kStartTimeout;
+  while (!reconcile() && !stop.stop_requested() && Clock::now() < deadline)
     std::this_thread::sleep_for(20ms);
   thread_ = std::jthread([this](const std::stop_token& ended) { run(ended); });
 }
@@ -118,12 +118,12 @@ void Workloads::run(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
-  while (!wake.wait_for(lock, stop, kEvery, [&] { return stop.stop_requested(); })) settle();
+  while (!wake.wait_for(lock, stop, kInterval, [&] { return stop.stop_requested(); })) reconcile();
 }
 
 void Workloads::register_node() {
   Json addresses{{{"type", "Hostname"}, {"address", kNode}}};
-  for (const auto& address : stage_.node_addresses())
+  for (const auto& address : containers_.node_addresses())
     addresses.push_back({{"type", "InternalIP"}, {"address", address}});
   const Json node{{"metadata", {{"name", kNode}, {"labels", {{"kubernetes.io/hostname", kNode}}}}},
                   {"status",
@@ -136,62 +136,62 @@ void Workloads::register_node() {
     write(*api_, "POST", "/api/v1/nodes", node);
 }
 
-void Workloads::attend(const EchoContainer& container, const std::string& pod_json) {
+void Workloads::sync_pod(const EchoContainer& container, const std::string& pod_json) {
   const auto pod = Json::parse(pod_json, nullptr, false);
   const auto path = std::string(kPods) + "/" + container.name;
   if (annotation(pod, kKillAnnotation) == "true") {
-    (void)stage_.kill(container);
+    (void)containers_.kill(container);
     patch(*api_, path, {{"metadata", {{"annotations", {{kKillAnnotation, nullptr}}}}}});
   }
   const bool ready = container.running && annotation(pod, kUnreadyAnnotation) != "true";
   const auto status = status_of(container, ready, restarts_[container.name]);
-  if (!holds(pod.value("status", Json::object()), status))
+  if (!already_holds(pod.value("status", Json::object()), status))
     patch(*api_, path + "/status", {{"status", status}});
-  revive(container);
+  restart_if_stopped(container);
 }
 
-void Workloads::revive(const EchoContainer& container) {
+void Workloads::restart_if_stopped(const EchoContainer& container) {
   if (container.running) {
-    died_.erase(container.name);
-  } else if (Clock::now() - died_.try_emplace(container.name, Clock::now()).first->second >
-             kDeadFor) {
-    if (stage_.restart(container)) ++restarts_[container.name];
+    stopped_at_.erase(container.name);
+  } else if (Clock::now() - stopped_at_.try_emplace(container.name, Clock::now()).first->second >
+             kRestartDelay) {
+    if (containers_.restart(container)) ++restarts_[container.name];
   }
 }
 
-bool Workloads::settle() {
-  const auto containers = stage_.workloads();
+bool Workloads::reconcile() {
+  const auto containers = containers_.workloads();
   const auto listed = get(*api_, std::string(kPods) + "?labelSelector=app%3Decho");
   if (!containers || !listed.is_object()) return false;
   std::map<std::string, Json> pods;
   for (const auto& pod : listed["items"]) pods[pod["metadata"]["name"]] = pod;
 
-  bool settled = true;
+  bool in_sync = true;
   for (const auto& [name, container] : *containers) {
     const auto pod = pods.find(name);
     if (pod == pods.end()) {
-      (void)stage_.remove(container);
-      settled = false;
+      (void)containers_.remove(container);
+      in_sync = false;
       continue;
     }
-    attend(container, pod->second.dump());
+    sync_pod(container, pod->second.dump());
   }
   const auto wanted = static_cast<std::size_t>(replicas(*api_));
   for (auto pod = pods.rbegin(); pod != pods.rend() && pods.size() > wanted;) {
     write(*api_, "DELETE", std::string(kPods) + "/" + pod->first, Json::object());
     pods.erase(std::prev(pod.base()));
     pod = pods.rbegin();
-    settled = false;
+    in_sync = false;
   }
   std::vector<std::string> missing;
   for (const auto& [name, pod] : pods)
     if (containers->count(name) == 0) missing.push_back(name);
-  stage_.start_all(missing);
+  containers_.start_all(missing);
   for (auto have = pods.size(); have < wanted; ++have) {
     write(*api_, "POST", kPods, pod_of(new_name()));
-    settled = false;
+    in_sync = false;
   }
-  return settled && missing.empty();
+  return in_sync && missing.empty();
 }
 
 }  // namespace kindlb::sandbox

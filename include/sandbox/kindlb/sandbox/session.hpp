@@ -60,13 +60,14 @@ class Session {
  private:
   Session(Options options, Stop stop) : options_(std::move(options)), stop_(std::move(stop)) {}
   core::Result<void> open();
-  core::Result<void> start_engine_side();
+  core::Result<void> start_docker_side();
   core::Result<void> make_containers();
   core::Result<void> start_provider();
 
   const Options options_;
   const Stop stop_;
-  std::mutex making_;  ///< held while containers are made: the forced clean-up comes after that
+  std::mutex
+      containers_mutex_;  ///< held while containers are made: the forced clean-up comes after that
   std::string name_;
   std::unique_ptr<KubeconfigFile> file_;
   std::unique_ptr<apiserver::Server> server_;

@@ -24,7 +24,7 @@ inline constexpr int kMaxReplicas = 50;
 
 class Workloads {
  public:
-  Workloads(Containers& stage, std::shared_ptr<http::Client> api);
+  Workloads(Containers& containers, std::shared_ptr<http::Client> api);
   /// Registers the node and waits until the pods run, for a while.
   void start(const std::stop_token& stop);
   void stop() { thread_ = {}; }
@@ -32,15 +32,15 @@ class Workloads {
  private:
   void run(const std::stop_token& stop);
   /// True when everything is as it should be.
-  bool settle();
+  bool reconcile();
   void register_node();
   /// What the API says about a pod becomes true of its container, and the other way round.
-  void attend(const EchoContainer& container, const std::string& pod_json);
-  void revive(const EchoContainer& container);
+  void sync_pod(const EchoContainer& container, const std::string& pod_json);
+  void restart_if_stopped(const EchoContainer& container);
 
-  Containers& stage_;
+  Containers& containers_;
   std::shared_ptr<http::Client> api_;
-  std::map<std::string, std::chrono::steady_clock::time_point> died_;
+  std::map<std::string, std::chrono::steady_clock::time_point> stopped_at_;
   std::map<std::string, int> restarts_;
   std::jthread thread_;
 };
