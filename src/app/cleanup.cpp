@@ -46,7 +46,7 @@ core::Result<Leftovers> find_leftovers(docker::Engine& engine) {
                    std::move(*sandboxes)};
 }
 
-bool agreed(const Options& options, const Leftovers& found) {
+bool confirmed(const Options& options, const Leftovers& found) {
   std::printf(
       "This removes %zu proxies (their Services stop answering), %zu volumes and %zu "
       "images of kindlb,\nand takes its marks off the Services of the kind clusters that "
@@ -119,12 +119,12 @@ int cleanup(const Options& options) {
   auto engine = connect_engine(options);
   if (!engine) return 2;
   const auto found = find_leftovers(*engine);
-  if (!found.ok()) return complain(found.error());
+  if (!found.ok()) return report_error(found.error());
   if (found->none()) {
     std::printf("Nothing of kindlb is on this engine.\n");
     return 0;
   }
-  if (!agreed(options, *found)) {
+  if (!confirmed(options, *found)) {
     std::printf("Nothing removed.\n");
     return 1;
   }

@@ -25,7 +25,7 @@ using core::ErrorKind;
 using core::Result;
 
 /// For the Services' provider to let go of them, and the namespace to go.
-constexpr std::chrono::minutes kCleanUpPatience{7};
+constexpr std::chrono::minutes kTestCleanupTimeout{7};
 
 struct Cluster {
   std::string url;
@@ -57,7 +57,7 @@ int list(const std::string& focus, bool json) {
 }
 
 /// After a crash nobody else would ever tell.
-void tell_leftovers(kube::Objects& objects) {
+void report_leftovers(kube::Objects& objects) {
   const auto found = conformance::find_leftovers(objects);
   if (!found || found->empty()) return;
   std::fprintf(stderr, "Another run goes on here, or one left this behind:\n");
@@ -68,11 +68,11 @@ void tell_leftovers(kube::Objects& objects) {
 int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
   conformance::Console console;
   const auto found = conformance::find_leftovers(objects);
-  if (!found) return complain(found.error());
+  if (!found) return report_error(found.error());
   for (const auto& one : *found) std::printf("removing %s\n", one.c_str());
   std::fflush(stdout);
   const auto done = conformance::remove_leftovers(objects, console, stop);
-  if (!done) return complain(done.error());
+  if (!done) return report_error(done.error());
   std::printf(found->empty() ? "Nothing of earlier runs is here.\n" : "Removed.\n");
   return 0;
 }
@@ -91,11 +91,11 @@ Result<conformance::Report> run_tests(const Cluster& cluster, const conformance:
     std::fputs(isatty(STDERR_FILENO) != 0 ? "\n" : "", stderr);  // after "^C"
     std::fputs("  stopping: what the tests made is removed, unless Ctrl-C comes again\n", stderr);
   });
-  stop.at_last([] {
+  stop.before_forced_exit([] {
     std::fputs("  left behind; kindlb conformance --remove-leftovers removes it\n", stderr);
   });
   auto report = conformance::run(*cluster.objects, settings, console, stop.token());
-  stop.at_last({});
+  stop.before_forced_exit({});
   if (!report) return report;
   return complete(std::move(*report));
 }
@@ -104,7 +104,7 @@ int show(const conformance::Report& report, bool json, conformance::ResultFiles&
   const auto text = json ? to_json(report) : to_table(report);
   std::fputs(text.c_str(), stdout);
   auto code = exit_code(report);
-  for (const auto& error : files.write(report)) code = complain(error);
+  for (const auto& error : files.write(report)) code = report_error(error);
   return code;
 }
 }  // namespace
@@ -113,15 +113,15 @@ int conformance(const Options& options) {
   const auto& wanted = options.conformance;
   if (wanted.list) return list(wanted.settings.focus, wanted.json);
   conformance::ResultFiles files(wanted.junit_file, wanted.json_file);
-  if (const auto good = files.check(); !good) return complain(good.error());
+  if (const auto good = files.check(); !good) return report_error(good.error());
   if (!wanted.remove_leftovers) files.remove_old();
-  StopSignal stop(kCleanUpPatience, 1);
+  StopSignal stop(kTestCleanupTimeout, 1);
   const auto cluster = connect(options, stop.token());
-  if (!cluster) return complain(cluster.error());
+  if (!cluster) return report_error(cluster.error());
   if (wanted.remove_leftovers) return remove_leftovers(*cluster->objects, stop.token());
-  tell_leftovers(*cluster->objects);
+  report_leftovers(*cluster->objects);
   const auto report = run_tests(*cluster, wanted.settings, files, stop);
-  if (!report) return complain(report.error());
+  if (!report) return report_error(report.error());
   return show(*report, wanted.json, files);
 }
 

@@ -9,17 +9,13 @@
 
 namespace kindlb::app {
 
-namespace {
-constexpr std::chrono::seconds kRemovalPatience{60};
-}  // namespace
-
 int demo(const Options& options) {
   const auto started = std::chrono::steady_clock::now();
-  StopSignal stop(kRemovalPatience);
+  StopSignal stop(kSandboxCleanupTimeout);
   const auto session = sandbox::Session::make(session_options(options), session_stop(stop));
-  if (!session) return stop.token().stop_requested() ? 0 : complain(session.error());
+  if (!session) return stop.token().stop_requested() ? 0 : report_error(session.error());
   const auto code = demo::show(options.demo, options.policy, **session, started, stop.token());
-  return code ? *code : complain(code.error());
+  return code ? *code : report_error(code.error());
 }
 
 }  // namespace kindlb::app

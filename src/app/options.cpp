@@ -80,7 +80,7 @@ class Definitions {
                                                              {"completion", Command::Completion}};
     const auto* chosen = app_.get_subcommands().front();
     options_.command = kCommands.at(chosen->get_name());
-    if (options_.command == Command::Demo) settle_demo(*chosen);
+    if (options_.command == Command::Demo) apply_demo_defaults(*chosen);
     options_.single_cluster = !options_.kubeconfig.empty() || !options_.context.empty();
     if (!classes_.empty()) options_.policy.classes = classes_;
     for (const auto& range : ip_ranges_)
@@ -135,7 +135,7 @@ class Definitions {
   }
 
   /// Quick and quiet, unless told otherwise.
-  void settle_demo(const CLI::App& demo) {
+  void apply_demo_defaults(const CLI::App& demo) {
     if (demo.count("--services-per-proxy") == 0) options_.services_per_proxy = 0;
     if (demo.count("--log-level") == 0) options_.log_level = "error";
   }
@@ -266,22 +266,22 @@ bool means_run(const std::vector<std::string>& arguments) {
 }
 
 /// `command`: whose help has more to say; empty: that of the whole.
-Parsed mistake(std::string line, const std::string& command) {
+Parsed usage_error(std::string line, const std::string& command) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   const auto whose = command.empty() ? std::string("kindlb") : "kindlb " + command;
   return {std::nullopt, fmt::format("kindlb: {} (see {} --help)\n", line, whose), 2};
 }
 
 /// What needs more than the words themselves.
-Parsed completed(Options options, const std::string& command) {
+Parsed finish(Options options, const std::string& command) {
   if (options.profile == "list") return {std::nullopt, profile::list_profiles(), 0};
   if (options.command == Command::Plan && options.plan.files.empty())
-    return mistake("plan needs something to read: -f FILE, -f FOLDER, or -f - for standard input",
-                   command);
+    return usage_error(
+        "plan needs something to read: -f FILE, -f FOLDER, or -f - for standard input", command);
   auto chosen = profile::load_profile(options.profile);
   if (!chosen.ok())
-    return mistake("--profile: " + chosen.error().operation + ": " + chosen.error().detail,
-                   command);
+    return usage_error("--profile: " + chosen.error().operation + ": " + chosen.error().detail,
+                       command);
   options.policy.capabilities = std::move(chosen->capabilities);
   return {std::move(options), "", 0};
 }
@@ -294,7 +294,7 @@ Parsed parse(const std::vector<std::string>& arguments) {
   if (words.front() == "--version") words = {"version"};
   Definitions definitions;
   if (!words.front().starts_with("-") && !definitions.knows(words.front()))
-    return mistake("there is no command '" + words.front() + "'", "");
+    return usage_error("there is no command '" + words.front() + "'", "");
   const auto command = words.front().starts_with("-") ? "" : words.front();
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
@@ -304,9 +304,9 @@ Parsed parse(const std::vector<std::string>& arguments) {
     return {std::nullopt,
             chosen.empty() ? definitions.app().help() : chosen.front()->help("kindlb"), 0};
   } catch (const CLI::ParseError& error) {
-    return mistake(error.what(), command);
+    return usage_error(error.what(), command);
   }
-  return completed(definitions.take(), command);
+  return finish(definitions.take(), command);
 }
 
 std::vector<CommandWords> command_words() {

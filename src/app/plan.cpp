@@ -97,20 +97,21 @@ bool is_trouble(const forecast::ServiceForecast& outlook) {
 
 int plan(const Options& options) {
   const auto facts = read_facts(options.plan.cluster);
-  if (!facts.ok()) return complain(facts.error());
+  if (!facts.ok()) return report_error(facts.error());
   kube::ManifestReader reader("plan");
   for (const auto& name : options.plan.files)
-    if (const auto read = read_manifests(name, reader); !read.ok()) return complain(read.error());
+    if (const auto read = read_manifests(name, reader); !read.ok())
+      return report_error(read.error());
   for (const auto& note : reader.found().notes) std::fprintf(stderr, "kindlb: %s\n", note.c_str());
   if (reader.found().services.empty()) std::fprintf(stderr, "kindlb: there is no Service here\n");
-  const auto outlooks = forecast::forecast_services(reader.take(), *facts, options.policy, now());
-  if (!outlooks.ok()) return complain(outlooks.error());
+  const auto outlooks = forecast::look_ahead(reader.take(), *facts, options.policy, now());
+  if (!outlooks.ok()) return report_error(outlooks.error());
   const auto text = formatted(*outlooks, options.plan.format);
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written)  // not 1, which is an answer
-    return complain({ErrorKind::Unavailable, "standard output",
-                     std::strerror(errno)});  // NOLINT(concurrency-mt-unsafe)
+    return report_error({ErrorKind::Unavailable, "standard output",
+                         std::strerror(errno)});  // NOLINT(concurrency-mt-unsafe)
   return options.plan.exit_code && std::ranges::any_of(*outlooks, is_trouble) ? 1 : 0;
 }
 

@@ -14,8 +14,8 @@ namespace kindlb::app {
 namespace {
 
 /// Ctrl-C ends kindlb within a second; letting every Service go first takes what it takes.
-constexpr std::chrono::milliseconds kPatience{800};
-constexpr std::chrono::seconds kDrainPatience{25};
+constexpr std::chrono::milliseconds kStopTimeout{800};
+constexpr std::chrono::seconds kDrainTimeout{25};
 
 /// The cluster named on the command line, proven to let us in.
 core::Result<controller::GivenCluster> given_cluster(const Options& options) {
@@ -43,19 +43,19 @@ core::Result<controller::GivenCluster> given_cluster(const Options& options) {
 
 int run(const Options& options) {
   const bool drains = options.on_exit == OnExit::Delete;
-  StopSignal stop(drains ? kDrainPatience : kPatience);
+  StopSignal stop(drains ? kDrainTimeout : kStopTimeout);
   auto engine = connect_engine(options);
   if (!engine) return 2;
 
   std::optional<controller::GivenCluster> only;
   if (options.single_cluster) {
     auto given = given_cluster(options);
-    if (!given.ok()) return complain(given.error());
+    if (!given.ok()) return report_error(given.error());
     only = std::move(*given);
   }
   const auto settings = provider_settings(options);
   const auto image = controller::proxy_image(*engine, settings, stop.token());
-  if (!image.ok()) return stop.token().stop_requested() ? 0 : complain(image.error());
+  if (!image.ok()) return stop.token().stop_requested() ? 0 : report_error(image.error());
   controller::provide(*engine, *image, settings, std::move(only), stop.token());
   log::info("{}", drains ? "stopped" : "stopped; the proxies go on serving");
   return 0;

@@ -13,24 +13,21 @@
 namespace kindlb::app {
 
 namespace {
-/// Removing dozens of containers takes a busy engine a while.
-constexpr std::chrono::seconds kCleanupTimeout{60};
-
 int serve_api_only(const Options& options, const StopSignal& stop) {
   const auto file = sandbox::KubeconfigFile::reserve(options.sandbox.kubeconfig_out);
-  if (!file) return complain(file.error());
+  if (!file) return report_error(file.error());
   const auto wanted = sandbox::server_options(options.sandbox);
-  if (!wanted) return complain(wanted.error());
+  if (!wanted) return report_error(wanted.error());
   const auto server = apiserver::start_server(*wanted);
-  if (!server) return complain(server.error());
+  if (!server) return report_error(server.error());
   if (const auto told = (*file)->publish((*server)->kubeconfig()); !told)
-    return complain(told.error());
+    return report_error(told.error());
   log::info("the API listens on {}; Ctrl-C stops it", (*server)->url());
   stop.wait();
   return 0;
 }
 
-void welcome(const sandbox::Session& session) {
+void print_welcome(const sandbox::Session& session) {
   std::string ranges;
   for (const auto& subnet : session.network().subnets)
     ranges += (ranges.empty() ? "" : " and ") + subnet.cidr.text();
@@ -52,11 +49,11 @@ void welcome(const sandbox::Session& session) {
 
 int sandbox(const Options& options) {
   if (!options.sandbox.verb.empty()) return sandbox_command(options);
-  StopSignal stop(kCleanupTimeout);
+  StopSignal stop(kSandboxCleanupTimeout);
   if (options.sandbox.api_only) return serve_api_only(options, stop);
   const auto session = sandbox::Session::make(session_options(options), session_stop(stop));
-  if (!session) return stop.token().stop_requested() ? 0 : complain(session.error());
-  welcome(**session);
+  if (!session) return stop.token().stop_requested() ? 0 : report_error(session.error());
+  print_welcome(**session);
   stop.wait();
   log::info("removing all that the sandbox made");
   return 0;

@@ -47,21 +47,22 @@ Result<void> scale(const Options& options) {
 }
 
 /// On the pod that was named.
-Result<void> mark(const Options& options, const char* name, const Json& value) {
+Result<void> annotate_pod(const Options& options, const char* name, const Json& value) {
   return annotate(options, "/api/v1/namespaces/default/pods/" + options.sandbox.argument, name,
                   value);
 }
 
-Result<void> obey(const Options& options) {
+Result<void> run_verb(const Options& options) {
   const auto& verb = options.sandbox.verb;
   if (verb == "scale") return scale(options);
-  if (verb == "kill") return mark(options, sandbox::kKillAnnotation, "true");
-  return mark(options, sandbox::kUnreadyAnnotation, verb == "ready" ? Json() : Json("true"));
+  if (verb == "kill") return annotate_pod(options, sandbox::kKillAnnotation, "true");
+  return annotate_pod(options, sandbox::kUnreadyAnnotation,
+                      verb == "ready" ? Json() : Json("true"));
 }
 }  // namespace
 
 int sandbox_command(const Options& options) {
-  if (const auto done = obey(options); !done) return complain(done.error());
+  if (const auto done = run_verb(options); !done) return report_error(done.error());
   std::printf("%s %s\n", options.sandbox.verb.c_str(), options.sandbox.argument.c_str());
   return 0;
 }

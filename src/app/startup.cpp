@@ -8,7 +8,7 @@
 
 namespace kindlb::app {
 
-int complain(const core::Error& error) {
+int report_error(const core::Error& error) {
   std::fprintf(stderr, "kindlb: %s: %s\n", error.operation.c_str(), error.detail.c_str());
   return 2;
 }
@@ -32,19 +32,19 @@ sandbox::Session::Options session_options(const Options& options) {
 
 sandbox::Stop session_stop(StopSignal& stop) {
   return {.token = stop.token(), .before_forced_exit = [&stop](std::function<void()> action) {
-            stop.at_last(std::move(action));
+            stop.before_forced_exit(std::move(action));
           }};
 }
 
 std::unique_ptr<docker::Engine> connect_engine(const Options& options) {
   const auto endpoint = docker::find_endpoint(options.docker_host);
   if (!endpoint.ok()) {
-    complain(endpoint.error());
+    report_error(endpoint.error());
     return nullptr;
   }
   auto engine = docker::connect(*endpoint);
   if (!engine.ok()) {
-    complain(engine.error());
+    report_error(engine.error());
     return nullptr;
   }
   if (const auto info = (*engine)->info(); info.ok())

@@ -8,12 +8,16 @@
 #include "options.hpp"
 #include "stop_signal.hpp"
 
+#include <chrono>
 #include <memory>
 
 namespace kindlb::app {
 
+/// Removing dozens of containers takes a busy engine a while.
+inline constexpr std::chrono::seconds kSandboxCleanupTimeout{60};
+
 /// One line on standard error; the exit code for it.
-int complain(const core::Error& error);
+int report_error(const core::Error& error);
 
 controller::ProviderSettings provider_settings(const Options& options);
 sandbox::Session::Options session_options(const Options& options);

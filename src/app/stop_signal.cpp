@@ -24,18 +24,18 @@ sigset_t stop_signals() {
 
 }  // namespace
 
-StopSignal::StopSignal(std::chrono::milliseconds patience, int impatient) {
+StopSignal::StopSignal(std::chrono::milliseconds timeout, int timeout_code) {
   const auto set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  waiter_ = std::jthread([this, set, patience, impatient](const std::stop_token& ended) {
+  waiter_ = std::jthread([this, set, timeout, timeout_code](const std::stop_token& ended) {
     sigwaitinfo(&set, nullptr);
     if (ended.stop_requested()) return;
     source_.request_stop();
-    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(patience);
-    const timespec limit{whole.count(), std::chrono::nanoseconds(patience - whole).count()};
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+    const timespec limit{whole.count(), std::chrono::nanoseconds(timeout - whole).count()};
     const bool again = sigtimedwait(&set, nullptr, &limit) > 0;
-    if (!ended.stop_requested()) end(again ? 130 : impatient);
+    if (!ended.stop_requested()) end(again ? 130 : timeout_code);
   });
 }
 
@@ -51,14 +51,14 @@ void StopSignal::wait() const {
   never.wait(lock, token(), [this] { return token().stop_requested(); });
 }
 
-void StopSignal::at_last(std::function<void()> rites) {
+void StopSignal::before_forced_exit(std::function<void()> action) {
   const std::lock_guard lock(mutex_);
-  last_rites_ = std::move(rites);
+  before_forced_exit_ = std::move(action);
 }
 
 void StopSignal::end(int code) {
   const std::lock_guard lock(mutex_);
-  if (last_rites_) last_rites_();
+  if (before_forced_exit_) before_forced_exit_();
   _exit(code);
 }
 

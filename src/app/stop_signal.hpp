@@ -13,24 +13,24 @@ namespace kindlb::app {
 
 class StopSignal {
  public:
-  /// `patience`: how long an orderly end may take after the signal. Then the process ends anyway,
-  /// with the code `impatient`, whatever still waits for an answer.
-  explicit StopSignal(std::chrono::milliseconds patience, int impatient = 0);
+  /// `timeout`: how long an orderly end may take after the signal. Then the process ends anyway,
+  /// with the code `timeout_code`, whatever still waits for an answer.
+  explicit StopSignal(std::chrono::milliseconds timeout, int timeout_code = 0);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
   std::stop_token token() const { return source_.get_token(); }
   void wait() const;
-  /// To be done before the process is ended by a second signal or for want of patience, on a thread
+  /// To be done before the process is ended by a second signal or for want of timeout, on a thread
   /// of its own. An empty one takes it back.
-  void at_last(std::function<void()> rites);
+  void before_forced_exit(std::function<void()> action);
 
  private:
   void end(int code);
 
   std::mutex mutex_;
-  std::function<void()> last_rites_;
+  std::function<void()> before_forced_exit_;
   std::stop_source source_;
   std::jthread waiter_;
 };
