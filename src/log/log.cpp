@@ -1,6 +1,7 @@
 #include "kindlb/log/log.hpp"
 
-#include <nlohmann/json.hpp>
+#include "kindlb/json/json.hpp"
+
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -17,8 +18,7 @@ class JsonText final : public spdlog::custom_flag_formatter {
   void format(const spdlog::details::log_msg& message, const std::tm&,
               spdlog::memory_buf_t& out) override {
     const std::string text(message.payload.data(), message.payload.size());
-    const auto quoted =
-        nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const auto quoted = json::dump(json::Json(text));
     out.append(quoted.data(), quoted.data() + quoted.size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
@@ -44,7 +44,7 @@ spdlog::level::level_enum backend_level(Level level) {
 
 void configure(std::string_view level, Format format) {
   constexpr const char* kName = "kindlb";
-  spdlog::drop(kName);
+  spdlog::drop(kName);  // tests configure more than once
   auto logger = spdlog::stderr_color_mt(kName);
   if (format == Format::Json) {
     auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
