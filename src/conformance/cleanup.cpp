@@ -1,7 +1,10 @@
-// What a run leaves is found by its label alone, so that also a run that was killed can be cleaned
-// up after.
+// Removes what a run has created. Objects are found by their label alone, never by what the process
+// remembers, so that the same code cleans up after a run that was killed. Order matters: Services
+// go before their namespace, because a provider releases a load balancer by looking at its Service,
+// and some cannot do that any more in a namespace that is being deleted.
 
 #include "environment.hpp"
+#include "kindlb/base/sleep.hpp"
 
 #include <fmt/format.h>
 
@@ -29,11 +32,12 @@ Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::stri
       fmt::format("/api/v1/{}{}?labelSelector={}", where, kind, http::url_escaped(selector)));
   if (!listed) return listed.error();
   std::vector<Found> out;
-  for (const auto& item : list_at(*listed, "/items")) {
-    const auto ns = text_at(item, "/metadata/namespace");
-    const auto name = text_at(item, "/metadata/name");
+  for (const auto& item : json::list_at(*listed, {"items"})) {
+    const auto ns = json::text_at(item, {"metadata", "namespace"});
+    const auto name = json::text_at(item, {"metadata", "name"});
     const bool in_namespace = kind == "services";
-    // A path without a name in it would be somebody else's.
+    // Without a name, the path would be that of the whole collection, and all of it would be
+    // deleted.
     if (name.empty() || (in_namespace && ns.empty()))
       return Error{ErrorKind::Protocol, "find what the tests made", "an object without a name"};
     if (in_namespace)
@@ -46,15 +50,15 @@ Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::stri
   return out;
 }
 
-/// Those that were not asked to go yet. The last failure: they are tried again.
+/// Delete those that were not deleted yet. Return the last failure; the caller tries again.
 Result<void> remove_each(kube::Objects& objects, const std::vector<Found>& found,
-                         std::set<std::string>& asked) {
+                         std::set<std::string>& deleted) {
   Result<void> out;
   for (const auto& one : found) {
-    if (asked.contains(one.path)) continue;
+    if (deleted.contains(one.path)) continue;
     auto done = objects.remove(one.path);
     if (done)
-      asked.insert(one.path);
+      deleted.insert(one.path);
     else
       out = std::move(done);
   }
@@ -68,25 +72,24 @@ Result<void> remove_kind(kube::Objects& objects, const std::string& kind,
   const auto deadline = Clock::now() + kPodTimeout;
   auto next_report = Clock::now() + std::chrono::seconds(5);
   std::string last;
-  std::set<std::string> asked;  // paths
+  std::set<std::string> deleted;  // API paths; finalizers keep the objects for a while
   while (Clock::now() < deadline) {
     const auto found = find_labelled(objects, kind, created);
     if (found && found->empty()) return {};
-    const auto refused = found ? remove_each(objects, *found, asked) : found.error();
+    const auto refused = found ? remove_each(objects, *found, deleted) : found.error();
     last = refused ? found->front().what : refused.error().text();
     if (!refused && refused.error().kind == ErrorKind::Denied)
-      return Error{ErrorKind::Denied, "clean up", last};  // asking again would not help
+      return Error{ErrorKind::Denied, "clean up", last};  // retrying would not help
     if (Clock::now() >= next_report) {
       say("waiting until it is gone: " + last);
       next_report += std::chrono::seconds(10);
     }
-    if (!pause(stop, kPoll)) return Error{ErrorKind::Cancelled, "clean up", "stopped"};
+    if (!base::sleep_for(stop, kPoll)) return Error{ErrorKind::Cancelled, "clean up", "stopped"};
   }
   return Error{ErrorKind::Timeout, "clean up", "still there: " + last};
 }
 }  // namespace
 
-/// Services first: while their provider can still see them as they were.
 Result<void> remove_run(kube::Objects& objects, const CreatedObjects& created,
                         const std::function<void(const std::string&)>& say,
                         const std::stop_token& stop) {

@@ -14,7 +14,7 @@ namespace kindlb::conformance {
 namespace {
 using std::chrono::seconds;
 
-/// Shorter waits are of no interest to anybody.
+/// Shorter waits are not worth a line.
 constexpr seconds kFirstReport{5};
 constexpr seconds kReportInterval{10};
 
@@ -30,7 +30,8 @@ std::string activity(const ConformanceProgress::Running& running) {
   return running.state.empty() ? "begins" : running.state;
 }
 
-/// Others' words in it may have several lines, or move the cursor.
+/// Messages of a provider or server may have several lines, or control characters that move the
+/// cursor.
 void make_printable(std::string& line) {
   std::ranges::replace_if(
       line, [](unsigned char c) { return c < 0x20; }, ' ');
@@ -96,7 +97,7 @@ void Console::test_finished(const conformance::TestResult& result) {
   progress_.running.erase(result.name);
   ++progress_.done;
   progress_.failed += result.outcome.verdict == conformance::Verdict::Fail ? 1U : 0U;
-  // What comes after the last test is said line by line.
+  // After the last test there is no live line; the clean-up reports line by line.
   if (progress_.done == progress_.total) progress_ = {};
   const auto& why = result.outcome.reason;
   print(fmt::format("{:<7} {}{}{}", name_of(result.outcome.verdict), result.name,

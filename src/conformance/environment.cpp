@@ -1,10 +1,10 @@
 #include "environment.hpp"
 
+#include "kindlb/base/sleep.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
 namespace kindlb::conformance {
 
@@ -23,30 +23,30 @@ bool takes_pods(const Json& node) {
     return taint.value("effect", "") != "PreferNoSchedule";
   };
   if (node.value("/spec/unschedulable"_json_pointer, false)) return false;
-  if (std::ranges::any_of(list_at(node, "/spec/taints"), tainted)) return false;
-  return std::ranges::any_of(list_at(node, "/status/conditions"), [](const Json& one) {
+  if (std::ranges::any_of(json::list_at(node, {"spec", "taints"}), tainted)) return false;
+  return std::ranges::any_of(json::list_at(node, {"status", "conditions"}), [](const Json& one) {
     return one.value("type", "") == "Ready" && one.value("status", "") == "True";
   });
 }
 
-/// The name of an agnhost that this node has already.
+/// Return the name of an agnhost image that this node already has.
 std::string agnhost_on(const Json& node) {
-  for (const auto& image : list_at(node, "/status/images"))
-    for (const auto& name : list_at(image, "/names"))
+  for (const auto& image : json::list_at(node, {"status", "images"}))
+    for (const auto& name : json::list_at(image, {"names"}))
       if (name.is_string() && name.get<std::string>().find("/agnhost:") != std::string::npos)
         return name.get<std::string>();
   return {};
 }
 
-Result<void> look_at_nodes(Environment& env) {
+Result<void> inspect_nodes(Environment& env) {
   const auto listed = env.objects.get("/api/v1/nodes", env.stop);
-  // Beside others' pods, nodes only help to tell address translation.
+  // With existing pods, node addresses only help to recognise address translation.
   if (!listed && !env.own_pods() && listed.error().kind == ErrorKind::Denied) return {};
   if (!listed) return listed.error();
   env.image = env.settings.workload.image;
-  for (const auto& node : list_at(*listed, "/items")) {
+  for (const auto& node : json::list_at(*listed, {"items"})) {
     if (env.image.empty()) env.image = agnhost_on(node);
-    for (const auto& address : list_at(node, "/status/addresses"))
+    for (const auto& address : json::list_at(node, {"status", "addresses"}))
       env.node_addresses.push_back(address.value("address", ""));
     if (takes_pods(node)) env.nodes.push_back(node.value("/metadata/name"_json_pointer, ""));
   }
@@ -54,25 +54,18 @@ Result<void> look_at_nodes(Environment& env) {
   return {};
 }
 
-std::int64_t number_at(const Json& object, const char* pointer) {
-  const Json::json_pointer at(pointer);
-  return object.contains(at) && object.at(at).is_number_integer()
-             ? object.at(at).get<std::int64_t>()
-             : 0;
-}
-
-/// Every replica is of the current template and available, and no other is left.
+/// Whether all replicas run the current template and are available, and no old one is left.
 bool rolled_out(const Json& deployment) {
-  const auto wanted = number_at(deployment, "/spec/replicas");
-  return number_at(deployment, "/status/observedGeneration") >=
-             number_at(deployment, "/metadata/generation") &&
-         number_at(deployment, "/status/updatedReplicas") == wanted &&
-         number_at(deployment, "/status/replicas") == wanted &&
-         number_at(deployment, "/status/availableReplicas") == wanted;
+  const auto wanted = json::number_at(deployment, {"spec", "replicas"});
+  return json::number_at(deployment, {"status", "observedGeneration"}) >=
+             json::number_at(deployment, {"metadata", "generation"}) &&
+         json::number_at(deployment, {"status", "updatedReplicas"}) == wanted &&
+         json::number_at(deployment, {"status", "replicas"}) == wanted &&
+         json::number_at(deployment, {"status", "availableReplicas"}) == wanted;
 }
 
-/// The pods that tests share. On different nodes where there are several: what one node does must
-/// not decide a test.
+/// The pods that the tests share, spread over nodes, so that one faulty node does not decide a
+/// test.
 Json deployment(const Environment& env) {
   const Json app{{"app", kServer}};
   auto pods = pod_template(env, app);
@@ -94,7 +87,8 @@ Result<void> await_deployment(Environment& env, const std::string& name) {
     const auto found = env.objects.get(env.apps_path("deployments", name), env.stop);
     if (found && rolled_out(*found)) return {};
     if (found) state = found->value("status", Json::object()).dump();
-    if (!pause(env.stop, kPoll)) return Error{ErrorKind::Cancelled, "start the pods", "stopped"};
+    if (!base::sleep_for(env.stop, kPoll))
+      return Error{ErrorKind::Cancelled, "start the pods", "stopped"};
   }
   return Error{ErrorKind::Timeout, "start pods of " + env.image,
                "not ready in time; can the nodes get that image (--image)? " + state};
@@ -108,7 +102,7 @@ Result<void> make_pods(Environment& env) {
   env.listener.message(
       fmt::format("namespace {}: starting {} pods of {}", env.ns, kReplicas, env.image));
   const Json ns{{"metadata", {{"name", env.ns}, {"labels", env.labels()}}}};
-  // Not cut short by a stop: what the server makes all the same, nobody would know of.
+  // Not cancelled by a stop: the server might still create what the run would not know of.
   if (const auto made = env.objects.create("/api/v1/namespaces", ns); !made) return made.error();
   const auto made = env.objects.create(env.apps_path("deployments"), deployment(env));
   if (!made) return made.error();
@@ -127,28 +121,13 @@ Result<void> find_pods(Environment& env) {
   const auto pods =
       env.objects.get(env.path("pods") + "?labelSelector=" + http::url_escaped(wanted), env.stop);
   if (!pods) return pods.error();
-  env.pods = list_at(*pods, "/items").size();
+  env.pods = json::list_at(*pods, {"items"}).size();
   if (env.pods == 0)
     return Error{ErrorKind::NotFound, "use --workload-selector " + wanted,
                  "no pod in namespace " + env.ns + " has that label"};
   return {};
 }
 }  // namespace
-
-const Json& list_at(const Json& object, const char* pointer) {
-  static const Json kNone = Json::array();
-  const Json::json_pointer at(pointer);
-  if (!object.contains(at)) return kNone;
-  const auto& found = object.at(at);
-  return found.is_array() ? found : kNone;
-}
-
-std::string text_at(const Json& object, const char* pointer) {
-  const Json::json_pointer at(pointer);
-  if (!object.contains(at)) return "";
-  const auto& found = object.at(at);
-  return found.is_string() ? found.get<std::string>() : "";
-}
 
 std::string Environment::path(const std::string& kind, const std::string& name) const {
   const auto collection = "/api/v1/namespaces/" + http::url_escaped(ns) + "/" + kind;
@@ -170,16 +149,8 @@ milliseconds elapsed_since(Clock::time_point begin) {
   return std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
 }
 
-bool pause(const std::stop_token& stop, milliseconds time) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
-  return !stop.stop_requested();
-}
-
 Result<void> prepare(Environment& env) {
-  if (const auto looked = look_at_nodes(env); !looked) return looked;
+  if (const auto inspected = inspect_nodes(env); !inspected) return inspected;
   return env.own_pods() ? make_pods(env) : find_pods(env);
 }
 

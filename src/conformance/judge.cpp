@@ -9,7 +9,8 @@ namespace {
 using core::Condition;
 using core::ConditionStatus;
 
-/// Two writes instead of one are no reason to call a provider silent.
+/// How long conditions may follow an address. Some providers need two writes; that alone does not
+/// make them providers without conditions.
 constexpr milliseconds kBetweenWrites{3'000};
 constexpr std::string_view kConditionPrefix = "LoadBalancer";
 
@@ -37,17 +38,20 @@ std::string quote(const Condition& condition) {
   return condition.message.empty() ? out : out + ": " + condition.message;
 }
 
-/// No Service of ours asks for more than one feature beside those its test is about, so Multiple
-/// always includes one of them.
+/// Whether a feature under test is what is degraded. "Multiple" does not name the features, but no
+/// Service here asks for more than one feature besides those under test, so one of these must be
+/// among them.
 bool concerns(const Condition& degraded, const Requirements& required) {
   if (required.features.empty()) return false;
   if (degraded.reason == "Multiple") return true;
   return std::ranges::any_of(required.features, [&](const std::string& feature) {
-    // The KEP's section on e2e tests names the feature alone.
+    // The KEP's "Degraded" conditions append NotSupported; its section on e2e tests does not.
     return degraded.reason == feature + "NotSupported" || degraded.reason == feature;
   });
 }
 
+/// Judge what a provider refuses or degrades. This comes before every other rule: a refusal is
+/// final whatever the other conditions say ("e2e tests": a test checks for Unsupported first).
 std::optional<Judgement> judge_refusal(const Requirements& required,
                                        const ObservedStatus& observed) {
   const auto* const serving = find(observed, core::kServingCondition);
@@ -57,6 +61,8 @@ std::optional<Judgement> judge_refusal(const Requirements& required,
   }
   const auto* const degraded = find(observed, core::kDegradedCondition);
   if (is(degraded, ConditionStatus::True) && concerns(*degraded, required)) {
+    // "e2e tests" alone would skip here, but the rules for providers demand a refusal for a
+    // required feature, so a provider that knew of the requirement fails.
     if (required.declared)
       return Judgement{Step::Fail,
                        "required, so it must be refused rather than degraded: " + quote(*degraded)};
@@ -66,25 +72,37 @@ std::optional<Judgement> judge_refusal(const Requirements& required,
   return std::nullopt;
 }
 
-/// Fail once the limit has passed, else go on waiting, both for the same reason.
+/// Wait until the limit, then fail, both for the same reason.
 Judgement within(milliseconds elapsed, milliseconds limit, const std::string& reason) {
   if (elapsed < limit) return {Step::Wait, reason};
   return {Step::Fail, reason + " after " + whole_seconds(limit)};
 }
 
-/// For what may be half of a change, the other half of which is about to be written.
-Judgement settles(const Waited& waited, const Limits& limits, const std::string& reason) {
+/// Tolerate a state that is only valid between two writes of the provider: fail once it has stayed
+/// unchanged for Limits::conditions. A provider that keeps changing it is bounded by the limit for
+/// provisioning as a whole.
+Judgement tolerate_partial_write(const Waited& waited, const Limits& limits,
+                                 const std::string& reason) {
   if (waited.total >= limits.provisioning) return within(waited.total, limits.provisioning, reason);
   return within(waited.unchanged, limits.conditions, reason);
 }
 
 /// Both conditions are False: "in an error state; not handling connections and not expected to".
+/// With the reason Infrastructure the provider itself has given up, so waiting is pointless; any
+/// other reason contradicts itself, and may be half of an update.
 Judgement judge_error(const Condition& serving, const Waited& waited, const Limits& limits) {
   const auto reason = "not served, and nobody is working on it: " + quote(serving);
-  if (serving.reason == "Infrastructure") return {Step::Fail, reason};  // that is final
-  return settles(waited, limits, reason);
+  if (serving.reason == "Infrastructure") return {Step::Fail, reason};
+  return tolerate_partial_write(waited, limits, reason);
 }
 
+/// The KEP's "Service Lifecycle", from the earliest state to the last. The limit of each state is
+/// what the KEP promises for leaving it:
+///   no condition at all           conditions must appear within Limits::conditions (30 s)
+///   Unknown, or one of the two    not a state of the KEP; tolerated as half of an update
+///   Provisioning=True             the provider is at work: Limits::provisioning
+///   both False                    an error state, see judge_error()
+///   Serving=True, no address      the KEP wants both in one write; tolerated as half of an update
 Judgement judge_conditions(const ObservedStatus& observed, const Waited& waited,
                            const Limits& limits) {
   const auto* const serving = find(observed, core::kServingCondition);
@@ -94,19 +112,21 @@ Judgement judge_conditions(const ObservedStatus& observed, const Waited& waited,
                   "neither LoadBalancerServing nor LoadBalancerProvisioning is there");
   for (const auto* one : {serving, provisioning})
     if (is(one, ConditionStatus::Unknown))
-      return settles(waited, limits, one->type + " is Unknown, which means nothing");
+      return tolerate_partial_write(waited, limits, one->type + " is Unknown, which means nothing");
   if (serving == nullptr || provisioning == nullptr)
-    return settles(waited, limits,
-                   serving == nullptr ? "LoadBalancerServing is missing"
-                                      : "LoadBalancerProvisioning is missing");
+    return tolerate_partial_write(waited, limits,
+                                  serving == nullptr ? "LoadBalancerServing is missing"
+                                                     : "LoadBalancerProvisioning is missing");
   if (is(provisioning, ConditionStatus::True))
     return within(waited.total, limits.provisioning, "still provisioning: " + describe(observed));
   if (is(serving, ConditionStatus::False)) return judge_error(*serving, waited, limits);
   if (!observed.has_address)
-    return settles(waited, limits, "LoadBalancerServing=True without an address");
+    return tolerate_partial_write(waited, limits, "LoadBalancerServing=True without an address");
   return {Step::Proceed, ""};
 }
 
+/// Without conditions, an address is the only sign of success, and nothing distinguishes a feature
+/// that is unsupported from one that is broken: optional tests are skipped.
 Judgement judge_without_conditions(const Requirements& required, const ObservedStatus& observed,
                                    milliseconds elapsed, const Limits& limits) {
   if (observed.has_address) return {Step::Proceed, ""};
@@ -117,6 +137,8 @@ Judgement judge_without_conditions(const Requirements& required, const ObservedS
   return judgement;
 }
 
+/// Whether a condition still says what it said before. The KEP moves lastTransitionTime on every
+/// change that the provider has seen (Provisioning) or applied (Serving), even if the status stays.
 bool same_time(const ObservedStatus& before, const ObservedStatus& now, const char* type) {
   const auto* const old = find(before, type);
   const auto* const fresh = find(now, type);
@@ -150,6 +172,7 @@ Judgement judge_creation(const Requirements& required, Provider provider,
                          const ObservedStatus& observed, const Waited& waited,
                          const Limits& limits) {
   if (const auto refused = judge_refusal(required, observed)) return *refused;
+  // A provider that was found not to write conditions is taken at its word once it does.
   const bool writes_conditions =
       provider == Provider::WithConditions ||
       judge_provider(observed, {}, {}, limits) == Provider::WithConditions;
@@ -159,6 +182,8 @@ Judgement judge_creation(const Requirements& required, Provider provider,
 
 Judgement judge_change(const Requirements& required, const Change& change,
                        const ObservedStatus& observed, const Waited& waited, const Limits& limits) {
+  // Until Provisioning's time has moved, all conditions are about the Service before the change and
+  // must not be judged: a stale Serving=True would let the test proceed too early.
   if (same_time(change.before, observed, core::kProvisioningCondition))
     return within(waited.total, limits.conditions,
                   "the provider has not told that it saw the change (the time of "
@@ -167,11 +192,13 @@ Judgement judge_change(const Requirements& required, const Change& change,
       .optional = false, .features = required.features, .declared = required.declared};
   if (const auto refused = judge_refusal(now, observed)) return *refused;
   auto judgement = judge_conditions(observed, waited, limits);
+  // "Serving's time moves when a change takes effect", if clients can see it at all.
   if (judgement.step == Step::Proceed && change.visible &&
       same_time(change.before, observed, core::kServingCondition))
-    return settles(waited, limits,
-                   "the provider has not told that the change has effect (the time of "
-                   "LoadBalancerServing)");
+    return tolerate_partial_write(
+        waited, limits,
+        "the provider has not told that the change has effect (the time of "
+        "LoadBalancerServing)");
   return judgement;
 }
 

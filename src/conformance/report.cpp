@@ -1,28 +1,28 @@
 #include "kindlb/conformance/report.hpp"
 
+#include "kindlb/json/json.hpp"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 namespace kindlb::conformance {
 
 namespace {
-using Json = nlohmann::json;
+using json::Json;
 
 std::string in_seconds(milliseconds time) {
   return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
 }
 
-/// What a server says need not be UTF-8.
+/// Messages of a server need not be UTF-8, which dump() would throw on.
 std::string to_text(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-/// XML 1.0 has no way to write most control characters, nor two others.
+/// XML 1.0 cannot represent most control characters, nor U+FFFE and U+FFFF.
 std::string xml_escaped(const std::string& any) {
   auto text = Json::parse(to_text(any, -1)).get<std::string>();
-  // U+FFFE and U+FFFF
   for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
     for (auto at = text.find(none); at != std::string::npos; at = text.find(none))
       text.replace(at, none.size(), "?");
@@ -145,7 +145,7 @@ std::string to_table(const Report& report) {
   for (const auto& one : report.results) {
     auto why = one.outcome.reason;
     for (const auto& note : one.notes) why += (why.empty() ? "" : "; ") + note;
-    // What a provider or a server says may have several lines.
+    // Messages of a provider or server may have several lines.
     std::ranges::replace_if(
         why, [](unsigned char c) { return c < 0x20; }, ' ');
     out += fmt::format("{:<{}}  {:<7}  {:>7}  {}\n", one.name, width, name_of(one.outcome.verdict),

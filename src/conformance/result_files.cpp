@@ -36,7 +36,7 @@ core::Result<void> ResultFiles::check() const {
   for (const auto& file : files_) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file.path, ignored)) return not_writable(file.path);
-    if (!can_be_rewritten(file.path)) continue;  // a pipe would wait for its reader
+    if (!can_be_rewritten(file.path)) continue;  // opening a pipe would block until it has a reader
     const bool there = exists(file.path);
     if (!std::ofstream(file.path, std::ios::app).good()) return not_writable(file.path);
     if (!there) std::filesystem::remove(file.path, ignored);

@@ -1,12 +1,12 @@
 #include "kindlb/conformance/runner.hpp"
 
+#include "kindlb/base/random_name.hpp"
 #include "service_under_test.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <mutex>
-#include <random>
 #include <thread>
 
 namespace kindlb::conformance {
@@ -17,14 +17,6 @@ using core::ErrorKind;
 using core::Result;
 using Clock = std::chrono::steady_clock;
 
-std::string new_run() {
-  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
-  std::random_device random;
-  std::string out;
-  for (int i = 0; i < 6; ++i) out += kLetters[random() % kLetters.size()];
-  return out;
-}
-
 std::vector<const Test*> chosen_tests(const std::string& focus) {
   std::vector<const Test*> out;
   for (const auto& info : list_tests(focus))
@@ -32,12 +24,13 @@ std::vector<const Test*> chosen_tests(const std::string& focus) {
   return out;
 }
 
-/// A field is not what the API says it is.
+/// For a field of another type than the API defines. Tests read JSON with throwing accessors, since
+/// they only read from the API server, and this is where the exception ends.
 std::string malformed_answer(const Json::exception& problem) {
   return fmt::format("an answer of the API server: {}", problem.what());
 }
 
-/// Passes everything on, one at a time.
+/// Forwards one call at a time.
 class SerializedListener final : public Listener {
  public:
   explicit SerializedListener(Listener& listener) : listener_(listener) {}
@@ -72,7 +65,8 @@ class SerializedListener final : public Listener {
   Listener& listener_;
 };
 
-/// Threads take test after test.
+/// One run. run() uses `parallel` threads, each of which takes test after test; everything they
+/// share is in env_, which is complete before they start.
 class Run {
  public:
   Run(kube::Objects& objects, const Settings& settings, Listener& listener, std::stop_token stop)
@@ -81,7 +75,7 @@ class Run {
              .settings = settings,
              .listener = listener_,
              .stop = std::move(stop),
-             .run = new_run()} {
+             .run = base::random_name(6)} {
     env_.ns = settings.namespace_prefix + "-" + env_.run;
   }
 
@@ -99,7 +93,7 @@ class Run {
   Environment env_;
 };
 
-/// A Service that asks for nothing special shows who is there.
+/// Create a plain Service and watch what happens to it.
 Result<Provider> Run::find_provider() {
   static const Test kProbe{.name = "probe", .title = "who provides?"};
   TestContext context(env_, kProbe);
@@ -113,7 +107,7 @@ Result<Provider> Run::find_provider() {
   const auto begin = Clock::now();
   std::optional<Clock::time_point> addressed;
   auto found = Provider::Unknown;
-  ObservedStatus observed;  // the last one: an API that stutters takes nothing back
+  ObservedStatus observed;  // the last one that could be read: a failed request proves nothing
   const auto& limits = env_.settings.limits;
   while (found == Provider::Unknown) {
     const auto service = probe.fetch();
@@ -122,7 +116,7 @@ Result<Provider> Run::find_provider() {
     if (observed.has_address && !addressed) addressed = Clock::now();
     found = judge_provider(observed, elapsed_since(begin),
                            addressed ? elapsed_since(*addressed) : milliseconds{0}, limits);
-    // An API that does not answer tells nothing of providers.
+    // If the API server does not answer, there may be a provider all the same.
     if (found == Provider::None && !service) return service.error();
     if (found == Provider::Unknown &&
         !context.report_and_wait("nobody has taken it up", elapsed_since(begin)))
@@ -150,7 +144,7 @@ TestResult Run::run_test(const Test& test) {
   const auto begin = Clock::now();
   TestContext context(env_, test);
   TestResult result{.name = test.name, .title = test.title, .outcome = outcome_of(test, context)};
-  // Whatever a step ended with, it may have been because of the stop.
+  // A stop cancels requests, so whatever a step failed with may be due to the stop.
   if (result.outcome.verdict == Verdict::Fail && env_.stop.stop_requested())
     result.outcome = {Verdict::Stopped, "stopped"};
   result.took = elapsed_since(begin);
@@ -173,7 +167,8 @@ void Run::run_tests(const std::vector<const Test*>& tests, Report& report) {
   for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work);
 }
 
-/// Not stopped by the stop: Ctrl-C leaves nothing behind.
+/// Runs to its end even after a stop, so that Ctrl-C leaves nothing behind. A second Ctrl-C ends
+/// the process (app/stop_signal).
 void Run::clean_up(Report& report) {
   listener_.message("cleaning up: the Services" +
                     std::string(env_.own_pods() ? " and namespace " + env_.ns : ""));

@@ -11,10 +11,11 @@ namespace {
 using core::Result;
 using Clock = std::chrono::steady_clock;
 
-/// Conditions have times of whole seconds: changes of one second could not be told apart.
+/// Transition times have a resolution of one second: two changes within one second would have the
+/// same time, and the judge could not tell whether the second one was seen.
 constexpr milliseconds kBetweenChanges{1'100};
 
-/// Ready endpoints, by address family.
+/// Count ready endpoints by address family.
 std::map<std::string, int> ready_endpoints(const Json& slices) {
   std::map<std::string, int> out;
   for (const auto& slice : slices.value("items", Json::array()))
@@ -24,12 +25,13 @@ std::map<std::string, int> ready_endpoints(const Json& slices) {
   return out;
 }
 
-/// Beside others' pods there may be others' Services, also those of another run.
+/// In a namespace that the run does not own, there may be other Services, also of another run.
 std::string service_name(TestContext& context, const std::string& suffix) {
   const auto& env = context.env();
   return context.test().name + suffix + (env.own_pods() ? "" : "-" + env.run);
 }
 
+/// Whether the API server stored the field; one that does not know it drops it without an error.
 bool kept(const Json& service, const std::vector<std::string>& features) {
   const auto pointer = "/spec/requiredLoadBalancerFeatures"_json_pointer;
   return service.contains(pointer) && service.at(pointer) == Json(features);
@@ -67,7 +69,7 @@ EarlyEnd ServiceUnderTest::create(const ServiceTemplate& wanted) {
             {"ports", ports_of(wanted.ports)}};
   spec.update(wanted.spec);
   const Json service{{"metadata", {{"name", name_}, {"labels", env_.labels()}}}, {"spec", spec}};
-  // Not cut short by a stop: what the server makes all the same, nobody would know of.
+  // Not cancelled by a stop: the server might still create what the run would not know of.
   const auto made = env_.objects.create(env_.path("services"), service);
   if (!made) {
     refusal_ = made.error();
@@ -81,7 +83,7 @@ EarlyEnd ServiceUnderTest::await_endpoints(std::size_t families) {
   const auto slices =
       fmt::format("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices?labelSelector={}",
                   http::url_escaped(env_.ns), http::url_escaped("kubernetes.io/service-name=" + name_));
-  return context_.until("endpoints there", env_.settings.limits.conditions, [&] {
+  return context_.wait_for("endpoints there", env_.settings.limits.conditions, [&] {
     const auto found = env_.objects.get(slices, env_.stop);
     return found && ready_endpoints(*found).size() >= families;
   });
@@ -104,7 +106,6 @@ EarlyEnd ServiceUnderTest::request_load_balancer(const Json& more) {
     refusal_ = made.error();
     return context_.fail(made.error());
   }
-  // Dropped fields are no error to an API server that does not know them.
   const bool accepted = kept(*made, features);
   if (!features.empty() && !accepted) env_.drops_features = true;
   declared_ = !features.empty() && (accepted || !annotation.empty());
@@ -133,7 +134,7 @@ EarlyEnd ServiceUnderTest::await(
     const std::function<Judgement(const ObservedStatus&, const Waited&)>& judge) {
   const auto begin = Clock::now();
   auto since = begin;
-  ObservedStatus observed;  // the last one: an API that stutters takes nothing back
+  ObservedStatus observed;  // the last one that could be read: a failed request proves nothing
   const auto judge_now = [&] {
     const auto service = fetch();
     if (service && observed_status(*service) != observed) {
@@ -182,17 +183,17 @@ EarlyEnd ServiceUnderTest::patch(const Json& spec) {
 EarlyEnd ServiceUnderTest::remove() {
   if (const auto done = env_.objects.remove(path(), env_.stop); !done)
     return context_.fail(done.error());
-  return context_.until("gone", env_.settings.limits.provisioning, [&] {
+  return context_.wait_for("gone", env_.settings.limits.provisioning, [&] {
     const auto found = env_.objects.get(path(), env_.stop);
     return !found && found.error().kind == core::ErrorKind::NotFound;
   });
 }
 
 EarlyEnd ServiceUnderTest::await_state(const std::string& what,
-                                       const std::function<bool(const core::Service&)>& wanted) {
-  return context_.until(what, env_.settings.limits.provisioning, [&] {
+                                       const std::function<bool(const core::Service&)>& holds) {
+  return context_.wait_for(what, env_.settings.limits.provisioning, [&] {
     const auto service = fetch();
-    return service && wanted(*service);
+    return service && holds(*service);
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// One Service under test: made, changed, judged by its conditions, and spoken to. Deleted with the
-// object, if it was made.
+// One Service under test: created, changed, judged by its conditions, and queried through its load
+// balancer. Used by its test's thread only. The destructor deletes the Service if this object has
+// created it, without waiting; the clean-up of the run waits.
 
 #include "test_context.hpp"
 #include "traffic.hpp"
@@ -20,10 +21,10 @@ inline constexpr Port kWeb{"TCP", 80};
 
 struct ServiceTemplate {
   std::vector<Port> ports{kWeb};
-  Json spec = Json::object();                ///< fields of the spec that every type has
-  Json load_balancer_spec = Json::object();  ///< those that only type LoadBalancer has
-  Json selector = nullptr;                   ///< null: the pods that all tests share
-  std::size_t endpoint_families = 1;         ///< of endpoints that must be there; 0: none need be
+  Json spec = Json::object();                ///< fields that are valid for every type
+  Json load_balancer_spec = Json::object();  ///< fields that only type LoadBalancer allows
+  Json selector = nullptr;                   ///< null: the pods that the tests share
+  std::size_t endpoint_families = 1;         ///< families that must have endpoints; 0: do not wait
 };
 
 class ServiceUnderTest {
@@ -33,52 +34,55 @@ class ServiceUnderTest {
   ServiceUnderTest(const ServiceUnderTest&) = delete;
   ServiceUnderTest& operator=(const ServiceUnderTest&) = delete;
 
-  /// As ClusterIP, with endpoints: the load balancer is then expected to work at once.
+  /// Create the Service with type ClusterIP and wait for endpoints. They are there before a load
+  /// balancer is requested, so that it is fair to demand that it works at once.
   EarlyEnd create(const ServiceTemplate& wanted);
-  /// Ready ones, of that many families.
+  /// Wait for ready endpoints of that many families.
   EarlyEnd await_endpoints(std::size_t families);
-  /// Makes it of type LoadBalancer and states what is required. `more`: fields of the spec beside
-  /// those of the wanted.
+  /// Change the type to LoadBalancer and declare the required features. `more`: further fields of
+  /// the spec.
   EarlyEnd request_load_balancer(const Json& more = Json::object());
-  /// Waits for the KEP's judgement: that it is served, and nobody is working on it any more.
+  /// Wait until the judge lets the test proceed: Serving=True, Provisioning=False, an address.
   EarlyEnd await_served();
   EarlyEnd become_load_balancer(const Json& more = Json::object());
   EarlyEnd publish(const ServiceTemplate& wanted);
-  /// Merges into the spec and waits until the provider has told that it has effect.
+  /// Merge into the spec, and wait until the provider reports that the change has taken effect.
   EarlyEnd change(const Json& spec, bool visible = true);
-  /// Merges into the spec, and that is all.
+  /// Merge into the spec without waiting.
   EarlyEnd patch(const Json& spec);
-  /// Deletes it and waits until it is gone.
+  /// Delete the Service and wait until it is gone.
   EarlyEnd remove();
-  /// The addresses in the status are those that it was first served on.
+  /// Check that the status has the same addresses as when it was first served.
   EarlyEnd check_addresses_kept() const;
-  /// Waits until the Service as it is in the API fulfils the wanted.
+  /// Wait until the Service in the API satisfies `holds`.
   EarlyEnd await_state(const std::string& what,
-                       const std::function<bool(const core::Service&)>& wanted);
+                       const std::function<bool(const core::Service&)>& holds);
 
   core::Result<core::Service> fetch() const;
-  /// What requiredLoadBalancerFeatures said reached the provider.
+  /// Whether the provider could read the required features; see Requirements::declared.
   bool declared() const { return declared_; }
 
-  /// All addresses answer on that port, at once if conditions promised it.
+  /// Check that all addresses answer on that port: at once if the provider writes conditions, since
+  /// Serving=True promises it; otherwise within the provisioning limit.
   EarlyEnd check_answers(const Port& port);
-  /// They do before long: for what may be up to kube-proxy, of which no condition tells.
+  /// Wait until they answer, within propagation_timeout(): for effects of kube-proxy.
   EarlyEnd await_answers(const Port& port);
-  /// None of them does after a while, for the same reason.
+  /// Wait until none of them answers, within the same limit.
   EarlyEnd await_closed(const Port& port);
-  /// One question over a connection of its own, to the first address.
+  /// Send one request over a new connection to the first address.
   core::Result<std::string> query(const Port& port, const std::string& path = "/hostname");
-  /// The names of those who answer `count` connections one after the other, all of which must work.
+  /// Open `count` connections one after the other, all of which must work; collect the names of the
+  /// pods that answered.
   EarlyEnd collect_pod_names(std::size_t count, std::set<std::string>& into);
-  /// So many work one after the other: at once if conditions promised it, else before long.
+  /// Check that `count` connections in a row work, with the same limits as check_answers().
   EarlyEnd check_connections(std::size_t count);
 
   const std::vector<core::IpAddress>& addresses() const { return addresses_; }
   core::Target target(const Port& port) const { return {addresses_.front(), port.number}; }
-  /// Why the API did not take it, after create() or become_load_balancer() ended the test.
+  /// The API server's error, if create() or become_load_balancer() ended the test because of one.
   const std::optional<core::Error>& refusal() const { return refusal_; }
 
-  /// "ports" of a spec for these.
+  /// Return the "ports" of a spec, with the workload's target ports.
   Json ports_of(const std::vector<Port>& ports) const;
 
  private:
@@ -94,11 +98,11 @@ class ServiceUnderTest {
   Environment& env_;
   const std::string name_;
   ServiceTemplate template_;
-  bool created_ = false;  ///< by us: another's of that name is not ours to delete
+  bool created_ = false;  ///< by this object; a foreign Service of that name is left alone
   bool declared_ = false;
   std::optional<core::Error> refusal_;
-  std::vector<std::string> ingress_points_;  ///< of the status; addresses_ are what they mean
-  std::vector<core::IpAddress> addresses_;
+  std::vector<std::string> ingress_points_;  ///< IPs and host names of the status
+  std::vector<core::IpAddress> addresses_;   ///< the same, host names resolved
   std::chrono::steady_clock::time_point last_judged_;
 };
 

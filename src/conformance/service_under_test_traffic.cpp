@@ -1,4 +1,4 @@
-// The half of a ServiceUnderTest that speaks to it.
+// The half of a ServiceUnderTest that sends traffic.
 
 #include "service_under_test.hpp"
 
@@ -13,21 +13,21 @@ using core::Error;
 using core::ErrorKind;
 using core::Result;
 
-/// Generous for a machine that is busy with other tests; a wrong port fails at once anyway.
+/// Generous, for a machine that is busy with other tests; a closed port fails at once anyway.
 constexpr milliseconds kAnswer{5'000};
-/// For proving that nobody answers.
+/// How long to wait for an answer that must not come.
 constexpr milliseconds kSilence{2'000};
-/// Datagrams may be lost: that is not the load balancer's fault.
+/// Datagrams may be lost, which is not the load balancer's fault.
 constexpr int kDatagrams = 5;
 constexpr milliseconds kDatagramAnswer{1'000};
-/// Until a name that was just made up is known everywhere.
+/// How long the DNS record of a new load balancer may take to propagate.
 constexpr std::chrono::minutes kNamePropagation{5};
 
 bool is_udp(const Port& port) {
   return std::string_view(port.protocol) == "UDP";
 }
 
-/// Addresses and names in a status.
+/// Return the IPs and host names of a status, sorted.
 std::vector<std::string> ingress_points(const core::Service& service) {
   std::vector<std::string> out;
   for (const auto& ingress : service.status.ingress)
@@ -37,7 +37,8 @@ std::vector<std::string> ingress_points(const core::Service& service) {
 }
 }  // namespace
 
-/// IP-based load balancers must work immediately, those with names once the name is known.
+/// The KEP demands that IP-based load balancers work at once, and those with host names as soon as
+/// the name resolves.
 EarlyEnd ServiceUnderTest::find_addresses() {
   const auto service = fetch();
   if (!service) return context_.fail(service.error());
@@ -50,12 +51,13 @@ EarlyEnd ServiceUnderTest::find_addresses() {
     }
     if (ingress.hostname.empty()) continue;
     std::vector<core::IpAddress> known;
-    if (auto end = context_.until("the name " + ingress.hostname + " known", kNamePropagation, [&] {
-          known = resolve(ingress.hostname);
-          return !known.empty();
-        }))
+    if (auto end =
+            context_.wait_for("the name " + ingress.hostname + " known", kNamePropagation, [&] {
+              known = resolve(ingress.hostname);
+              return !known.empty();
+            }))
       return end;
-    // A name may have both families, but only a Service of two promises that both work.
+    // A name may resolve to both families, but only a dual-stack Service promises that both work.
     if (service->spec.ip_families.size() < 2) known.resize(1, known.front());
     addresses_.insert(addresses_.end(), known.begin(), known.end());
   }
@@ -71,7 +73,7 @@ Result<std::string> ServiceUnderTest::query_at(const core::IpAddress& address, c
   Result<std::string> answer = Error{ErrorKind::Timeout, "UDP " + target.text(), "never asked"};
   for (int i = 0; i < kDatagrams && !answer; ++i) {
     answer = client.exchange("hostname", kDatagramAnswer);
-    // "Refused" comes back at once and must not use up all the attempts.
+    // An ICMP error comes back at once and must not use up all the attempts.
     if (!answer && !context_.pause(milliseconds{100})) break;
   }
   return answer;
@@ -99,7 +101,7 @@ EarlyEnd ServiceUnderTest::check_answers_within(milliseconds limit, const core::
   if (answered()) return std::nullopt;
   if (limit == milliseconds{0})
     return context_.fail("LoadBalancerServing=True, but it does not answer at once: " + why);
-  return context_.until("answered (" + why + ")", limit, answered);
+  return context_.wait_for("answered (" + why + ")", limit, answered);
 }
 
 EarlyEnd ServiceUnderTest::check_answers(const Port& port) {
@@ -117,17 +119,17 @@ EarlyEnd ServiceUnderTest::await_answers(const Port& port) {
 }
 
 EarlyEnd ServiceUnderTest::await_closed(const Port& port) {
-  const auto nobody = [&](const core::IpAddress& address) {
+  const auto is_closed = [&](const core::IpAddress& address) {
     const core::Target target{address, port.number};
     if (!is_udp(port)) return !http_get(target, "/hostname", kSilence, env_.stop).ok();
     return !UdpClient(target).exchange("hostname", kSilence).ok();
   };
   for (const auto& address : addresses_)
-    if (auto end = context_.until(
+    if (auto end = context_.wait_for(
             fmt::format("{} port {} of {} closed", port.protocol, port.number, address.text()),
-            context_.propagation_timeout(), [&] { return nobody(address); }))
+            context_.propagation_timeout(), [&] { return is_closed(address); }))
       return end;
-  // A question that was cut short has no answer either.
+  // A request that a stop cancelled has no answer either.
   if (env_.stop.stop_requested()) return context_.fail("stopped");
   return std::nullopt;
 }
@@ -147,11 +149,11 @@ EarlyEnd ServiceUnderTest::check_connections(std::size_t count) {
   std::set<std::string> any;
   if (context_.writes_conditions()) return collect_pod_names(count, any);
   EarlyEnd broken;
-  auto end = context_.until(fmt::format("answered {} times in a row", count),
-                            context_.propagation_timeout(), [&] {
-                              broken = collect_pod_names(count, any);
-                              return !broken;
-                            });
+  auto end = context_.wait_for(fmt::format("answered {} times in a row", count),
+                               context_.propagation_timeout(), [&] {
+                                 broken = collect_pod_names(count, any);
+                                 return !broken;
+                               });
   if (end && broken) end->reason += ": " + broken->reason;
   return end;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// One test of the plan. The table of all is in catalogue.cpp.
+// The description of one test. The table of all tests is in catalogue.cpp; the bodies are in
+// tests_*.cpp, grouped by what the KEP demands.
 
 #include "kindlb/conformance/report.hpp"
 
@@ -13,10 +14,10 @@ class TestContext;
 struct Test {
   std::string name;
   std::string title;
-  bool optional = false;              ///< a provider may refuse it
+  bool optional = false;              ///< a provider may refuse the Service
   std::vector<std::string> features;  ///< set as requiredLoadBalancerFeatures
-  bool own_pods = false;              ///< starts and ends pods itself
-  std::size_t nodes = 1;              ///< that must take them
+  bool own_pods = false;              ///< starts and stops pods of its own
+  std::size_t nodes = 1;              ///< schedulable nodes that it needs
   Outcome (*body)(TestContext&) = nullptr;
 };
 

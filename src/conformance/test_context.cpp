@@ -15,7 +15,7 @@ bool is_ending(const Json& pod) {
   return pod.contains("/metadata/deletionTimestamp"_json_pointer);
 }
 
-/// Of the template that a pod was made from; the first one has no number.
+/// Return the round of the template that a pod was created from; the first one has no annotation.
 std::string round_of(const Json& pod) {
   return pod.value("/metadata/annotations"_json_pointer, Json::object()).value(kRound, "0");
 }
@@ -58,8 +58,8 @@ Outcome TestContext::fail(const core::Error& error) const {
   return {Verdict::Fail, error.text()};
 }
 
-EarlyEnd TestContext::until(const std::string& what, milliseconds limit,
-                            const std::function<bool()>& holds) const {
+EarlyEnd TestContext::wait_for(const std::string& what, milliseconds limit,
+                               const std::function<bool()>& holds) const {
   const auto begin = Clock::now();
   while (!holds()) {
     const auto waited = elapsed_since(begin);
@@ -84,15 +84,15 @@ EarlyEnd TestContext::start_pod(const std::string& name, const std::string& node
   const auto created = [&] {
     const auto made = env_.objects.create(env_.path("pods"), pod);
     if (!made) refusal = made.error();
-    // The namespace's service account comes a moment after the namespace.
+    // The API server denies pods until the namespace has its default service account.
     return made.ok() || refusal.kind != core::ErrorKind::Denied;
   };
-  if (auto end = until("allowed to create a pod", env_.settings.limits.conditions, created)) {
+  if (auto end = wait_for("allowed to create a pod", env_.settings.limits.conditions, created)) {
     end->reason += ": " + refusal.detail;
     return end;
   }
   if (!refusal.operation.empty() && refusal.kind != core::ErrorKind::Denied) return fail(refusal);
-  return until("pod " + name + " ready", kPodTimeout, [&] {
+  return wait_for("pod " + name + " ready", kPodTimeout, [&] {
     const auto found = env_.objects.get(path, env_.stop);
     return found && is_ready(*found);
   });
@@ -101,7 +101,7 @@ EarlyEnd TestContext::start_pod(const std::string& name, const std::string& node
 EarlyEnd TestContext::remove_pod(const std::string& name) {
   const auto path = pod_path(name);
   if (const auto done = env_.objects.remove(path, env_.stop); !done) return fail(done.error());
-  return until("pod " + name + " gone", kPodTimeout, [&] {
+  return wait_for("pod " + name + " gone", kPodTimeout, [&] {
     const auto found = env_.objects.get(path, env_.stop);
     return !found && found.error().kind == core::ErrorKind::NotFound;
   });
@@ -119,7 +119,7 @@ EarlyEnd TestContext::start_daemon_set(std::size_t most_nodes, int shutdown_dela
   if (!made) return fail(made.error());
   daemon_count_ = nodes.size();
   created_.push_back(env_.apps_path("daemonsets", test_.name));
-  created_.push_back(pods_path());  // after what would make new ones; they would linger
+  created_.push_back(pods_path());  // after the DaemonSet, which would replace them
   return await_daemon_set(0);
 }
 
@@ -132,22 +132,22 @@ EarlyEnd TestContext::roll_daemon_set(int round) {
   return await_daemon_set(round);
 }
 
-/// The DaemonSet's own status does not tell: it counts pods that are ending, too.
+/// Counts the pods, because the DaemonSet's status includes those that are terminating.
 EarlyEnd TestContext::await_daemon_set(int round) const {
   const auto is_up = [&](const Json& pod) {
     return !is_ending(pod) && is_ready(pod) && round_of(pod) == std::to_string(round);
   };
-  return until(round == 0 ? "the pods ready" : "the pods replaced", kPodTimeout, [&] {
+  return wait_for(round == 0 ? "the pods ready" : "the pods replaced", kPodTimeout, [&] {
     const auto pods = env_.objects.get(pods_path(), env_.stop);
-    return pods && std::ranges::count_if(list_at(*pods, "/items"), is_up) ==
+    return pods && std::ranges::count_if(json::list_at(*pods, {"items"}), is_up) ==
                        static_cast<std::ptrdiff_t>(daemon_count_);
   });
 }
 
 EarlyEnd TestContext::await_replaced() {
-  return until("the old pods gone", kPodTimeout, [&] {
+  return wait_for("the old pods gone", kPodTimeout, [&] {
     const auto left = env_.objects.get(pods_path(), env_.stop);
-    return left && list_at(*left, "/items").size() == daemon_count_;
+    return left && json::list_at(*left, {"items"}).size() == daemon_count_;
   });
 }
 

@@ -1,5 +1,6 @@
 // externalTrafficPolicy: Local. Connectivity is required of every provider; that pods see the
-// client's address is a feature.
+// client's address is the feature ExternalTrafficPolicy, which a provider may lack. The KEP
+// therefore splits each test of Kubernetes' e2e suite in two.
 
 #include "service_under_test.hpp"
 
@@ -20,14 +21,14 @@ ServiceTemplate local_template() {
   return wanted;
 }
 
-/// "10.0.0.1:1234" and "[fd00::1]:1234" without the port.
+/// Strip the port of "10.0.0.1:1234" and "[fd00::1]:1234".
 std::string host_of(const std::string& peer) {
   auto host = peer.substr(0, peer.rfind(':'));
   if (host.starts_with("[")) host = host.substr(1, host.size() - 2);
   return host;
 }
 
-/// What the pod of a load balancer says when asked from inside another pod.
+/// Return the answer to a request that another pod sends to the load balancer (agnhost's /dial).
 core::Result<std::string> query_from_pod(TestContext& context, const ServiceUnderTest& web,
                                          const std::string& request) {
   const auto& env = context.env();
@@ -38,18 +39,18 @@ core::Result<std::string> query_from_pod(TestContext& context, const ServiceUnde
   const auto text = env.objects.text(path, env.stop);
   if (!text) return text.error();
   const auto answer = Json::parse(*text, nullptr, false);
-  const auto& responses = list_at(answer, "/responses");
+  const auto& responses = json::list_at(answer, {"responses"});
   if (!responses.empty() && responses.front().is_string())
     return responses.front().get<std::string>();
   return core::Error{core::ErrorKind::Unavailable, "ask from inside a pod", *text};
 }
 
-/// Where kube-proxy of the client's node takes part, it may not know the address yet.
+/// Retries, since kube-proxy on the client's node may not know the address yet.
 EarlyEnd await_answer_in_pod(TestContext& context, const ServiceUnderTest& web,
                              const std::string& request, std::string& into) {
   std::string why;
   const auto lag = context.env().settings.limits.conditions;
-  auto end = context.until("answered inside the cluster", lag, [&] {
+  auto end = context.wait_for("answered inside the cluster", lag, [&] {
     auto answer = query_from_pod(context, web, request);
     if (answer)
       into = *answer;
@@ -62,7 +63,7 @@ EarlyEnd await_answer_in_pod(TestContext& context, const ServiceUnderTest& web,
 }
 
 EarlyEnd publish_with_client(TestContext& context, ServiceUnderTest& web) {
-  if (auto end = web.publish(local_template())) return end;  // first: it may end the test
+  if (auto end = web.publish(local_template())) return end;  // first: it may skip the test
   return context.start_pod("client");
 }
 }  // namespace
@@ -112,7 +113,7 @@ Outcome local_from_pods_source_ip(TestContext& context) {
   const auto& env = context.env();
   const auto pod = env.objects.get(env.path("pods", context.test().name + "-client"), env.stop);
   if (!pod) return context.fail(pod.error());
-  for (const auto& ip : list_at(*pod, "/status/podIPs"))
+  for (const auto& ip : json::list_at(*pod, {"status", "podIPs"}))
     if (ip.value("ip", "") == host_of(peer)) return {};
   return context.fail("the pod saw " + host_of(peer) + ", which is not the client pod's address");
 }
@@ -125,13 +126,13 @@ Outcome local_only_nodes_with_endpoints(TestContext& context) {
   wanted.selector = context.selector();
   if (auto end = web.publish(wanted)) return *end;
   if (auto end = web.check_answers(kWeb)) return *end;
-  // Nodes without an endpoint drop what reaches them: every connection shows it.
+  // Nodes without an endpoint drop connections, so every one must work.
   if (auto end = web.check_connections(kAttempts)) return *end;
   if (auto end = context.start_pod("second", nodes.back())) return *end;
   if (auto end = context.remove_pod("first")) return *end;
-  // Where health checks of nodes tell a load balancer of this, they take their time, too.
-  if (auto end =
-          context.until("served by the other node alone", 2 * context.propagation_timeout(), [&] {
+  // Twice the limit: the load balancer may learn of this by health checks, after kube-proxy.
+  if (auto end = context.wait_for(
+          "served by the other node alone", 2 * context.propagation_timeout(), [&] {
             std::set<std::string> now;
             return !web.collect_pod_names(kAttempts, now) &&
                    now == std::set<std::string>{context.test().name + "-second"};

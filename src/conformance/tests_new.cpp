@@ -1,4 +1,4 @@
-// The tests the KEP asks to be added, and its rules for providers themselves.
+// The tests that the KEP asks to be added, and its rules for providers.
 
 #include "service_under_test.hpp"
 
@@ -9,7 +9,7 @@
 namespace kindlb::conformance {
 
 namespace {
-/// For a write that must not come; the control Service has been dealt with by then.
+/// How long to wait for a write that must not come. The control Service is served by then.
 constexpr milliseconds kQuiet{3'000};
 
 Outcome mixed(TestContext& context, const Port& other) {
@@ -77,7 +77,7 @@ Outcome class_ignored(TestContext& context) {
   if (auto end = classed.patch(
           {{"type", "LoadBalancer"}, {"loadBalancerClass", "example.com/served-by-nobody"}}))
     return *end;
-  // Whoever has served one that came later had its chance at the first.
+  // A provider that has served a Service created later has had its chance at the first one.
   if (auto end = control.publish({})) return *end;
   if (!context.pause(kQuiet)) return context.fail("stopped");
   const auto service = classed.fetch();
@@ -103,7 +103,7 @@ Outcome conditions_life_cycle(TestContext& context) {
   if (degraded != nullptr && degraded->status == core::ConditionStatus::True)
     context.note("a plain Service is marked degraded: " + degraded->reason + ", " +
                  degraded->message);
-  // Changes that clients can and cannot see; judge_change looks at the times.
+  // Changes that clients can and cannot see; judge_change() checks the transition times.
   if (auto end = web.change({{"ports", web.ports_of({{"TCP", 81}})}})) return *end;
   if (auto end = web.change({{"externalTrafficPolicy", "Local"}}, false)) return *end;
   if (auto end = web.change({{"externalTrafficPolicy", "Cluster"}}, false)) return *end;

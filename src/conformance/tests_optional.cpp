@@ -1,4 +1,4 @@
-// What a provider may refuse, if it says so, and the features that can be required.
+// What a provider may refuse, as long as it reports it, and the features that can be required.
 
 #include "service_under_test.hpp"
 
@@ -18,24 +18,25 @@ Outcome udp_pod_cycle(TestContext& context, bool other_node) {
   ServiceTemplate wanted;
   wanted.ports = {dns};
   wanted.selector = context.selector();
-  wanted.endpoint_families = 0;  // pods come once it is clear that they will be of use
+  wanted.endpoint_families = 0;  // the test may be skipped before it needs pods
   if (auto end = web.publish(wanted)) return *end;
   if (auto end = context.start_pod("first", nodes.front())) return *end;
-  UdpClient client(web.target(dns));  // one source port throughout: what is remembered must go
+  UdpClient client(
+      web.target(dns));  // one source port throughout: remembered flows must be dropped
   const auto answered_by = [&](const char* pod) {
     const auto answer = client.exchange("hostname", std::chrono::seconds(1));
     return answer && *answer == context.test().name + "-" + pod;
   };
   const auto lag = context.env().settings.limits.conditions;
   if (auto end =
-          context.until("answered by the first pod", lag, [&] { return answered_by("first"); }))
+          context.wait_for("answered by the first pod", lag, [&] { return answered_by("first"); }))
     return *end;
   context.mark_supported();
   if (auto end = context.start_pod("second", other_node ? nodes.back() : nodes.front()))
     return *end;
   if (auto end = context.remove_pod("first")) return *end;
-  if (auto end =
-          context.until("answered by the second pod", lag, [&] { return answered_by("second"); }))
+  if (auto end = context.wait_for("answered by the second pod", lag,
+                                  [&] { return answered_by("second"); }))
     return *end;
   return {};
 }
@@ -43,13 +44,13 @@ Outcome udp_pod_cycle(TestContext& context, bool other_node) {
 const Json kClientIp{{"sessionAffinity", "ClientIP"}};
 const Json kNoAffinity{{"sessionAffinity", "None"}, {"sessionAffinityConfig", nullptr}};
 
-/// Asks until the pods that answer are as many as wanted. Every connection must work, but which pod
-/// gets it may be up to kube-proxy, which no condition tells of: as in the official tests, it has
-/// the time that the KEP calls its maximum lag.
-EarlyEnd settles(TestContext& context, ServiceUnderTest& web, const std::string& what,
-                 const std::function<bool(std::size_t pods)>& wanted) {
+/// Wait until the number of pods that answer is as wanted. Every connection must work, but which
+/// pod gets it may be up to kube-proxy, which no condition reports: as in Kubernetes' own e2e
+/// suite, it has the time that the KEP calls its maximum lag.
+EarlyEnd await_spread(TestContext& context, ServiceUnderTest& web, const std::string& what,
+                      const std::function<bool(std::size_t pods)>& wanted) {
   EarlyEnd broken;
-  auto end = context.until(what, context.propagation_timeout(), [&] {
+  auto end = context.wait_for(what, context.propagation_timeout(), [&] {
     std::set<std::string> pods;
     broken = web.collect_pod_names(kConnections, pods);
     return broken ? context.writes_conditions() : wanted(pods.size());
@@ -58,11 +59,11 @@ EarlyEnd settles(TestContext& context, ServiceUnderTest& web, const std::string&
 }
 
 EarlyEnd sticks(TestContext& context, ServiceUnderTest& web) {
-  return settles(context, web, "stuck to one pod", [](std::size_t pods) { return pods == 1; });
+  return await_spread(context, web, "stuck to one pod", [](std::size_t pods) { return pods == 1; });
 }
 
 EarlyEnd spreads(TestContext& context, ServiceUnderTest& web) {
-  return settles(context, web, "spread over pods", [](std::size_t pods) { return pods > 1; });
+  return await_spread(context, web, "spread over pods", [](std::size_t pods) { return pods > 1; });
 }
 
 Outcome affinity(TestContext& context, const char* policy, bool switches) {
@@ -129,7 +130,8 @@ Outcome affinity_switch_local(TestContext& context) {
   return affinity(context, "Local", true);
 }
 
-/// Not by this machine's own address: what the load balancer sees of it may be another one.
+/// Does not use this machine's own address in a range: the load balancer may see another one,
+/// behind address translation.
 Outcome source_ranges(TestContext& context) {
   ServiceUnderTest web(context);
   if (auto end = web.create({})) return *end;
@@ -137,15 +139,15 @@ Outcome source_ranges(TestContext& context) {
   if (!service) return context.fail(service.error());
   const auto& families = service->spec.ip_families;
   const bool v6 = !families.empty() && families.front() == core::IpFamily::V6;
-  const Json everybody{{"loadBalancerSourceRanges", {v6 ? "::/0" : "0.0.0.0/0"}}};
-  const Json nobody{{"loadBalancerSourceRanges", {v6 ? "2001:db8::/32" : "192.0.2.0/24"}}};
-  if (auto end = web.become_load_balancer(everybody)) return *end;
+  const Json allow_all{{"loadBalancerSourceRanges", {v6 ? "::/0" : "0.0.0.0/0"}}};
+  const Json allow_none{{"loadBalancerSourceRanges", {v6 ? "2001:db8::/32" : "192.0.2.0/24"}}};
+  if (auto end = web.become_load_balancer(allow_all)) return *end;
   if (auto end = web.check_answers(kWeb)) return *end;
-  if (auto end = web.change(nobody)) return *end;
-  // The KEP lets kube-proxy enforce them.
+  if (auto end = web.change(allow_none)) return *end;
+  // The KEP lets kube-proxy enforce source ranges.
   if (auto end = web.await_closed(kWeb)) return *end;
   context.mark_supported();
-  if (auto end = web.change(everybody)) return *end;
+  if (auto end = web.change(allow_all)) return *end;
   if (auto end = web.await_answers(kWeb)) return *end;
   return {};
 }

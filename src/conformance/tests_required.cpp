@@ -1,4 +1,4 @@
-// What every provider must do, also those that have never heard of KEP-4631.
+// What every provider must do, also those that were written before KEP-4631.
 
 #include "service_under_test.hpp"
 
@@ -11,13 +11,13 @@
 namespace kindlb::conformance {
 
 namespace {
-/// As in the official suite: "a low but reasonable threshold".
+/// As in Kubernetes' own e2e suite: "a low but reasonable threshold".
 constexpr double kMinSuccessShare = 0.95;
 constexpr int kRounds = 2;
 constexpr std::size_t kRollingNodes = 3;
-/// As in the official suite: for a load balancer that learns by health checks.
+/// As in Kubernetes' own e2e suite: time for a load balancer that notices by health checks.
 constexpr int kShutdownDelay = 60;
-/// After which kube-proxy has followed, and who did not shows.
+/// How long kube-proxy takes to follow a change; traffic to a stale target fails after that.
 constexpr milliseconds kProxyLag{3'000};
 
 bool has_finalizer(const core::Service& service) {
@@ -27,7 +27,7 @@ bool has_no_address(const core::Service& service) {
   return service.status.ingress.empty();
 }
 
-/// New connections one after the other, on a thread of its own.
+/// Opens new connections one after the other, on its own thread, until end() or destruction.
 class Load {
  public:
   Load(core::Target target, std::stop_token stop)
@@ -36,14 +36,14 @@ class Load {
             ++total_;
             const auto answer = http_get(target, "/hostname", std::chrono::seconds(5), stop);
             if (!answer) ++failed_;
-            pause(over, milliseconds{20});
+            base::sleep_for(over, milliseconds{20});
           }
         }) {}
   void end() {
     thread_.request_stop();
     thread_.join();
   }
-  /// How many of those since the last time failed; nothing: few enough.
+  /// Describe the failures since the last call if they are too many, else return nothing.
   std::optional<std::string> too_many_failed() {
     const auto total = total_ - judged_total_;
     const auto failed = failed_ - judged_failed_;
@@ -75,15 +75,14 @@ Outcome rolling_update(TestContext& context, const char* policy) {
   if (auto end = web.publish(wanted)) return *end;
   if (auto end = web.check_answers(kWeb)) return *end;
   Load load(web.target(kWeb), context.env().stop);
-  // Each part by itself: a quiet minute makes up for nothing.
+  // Each round is judged by itself, so that a quiet minute does not make up for an outage.
   for (int round = 1; round <= kRounds; ++round) {
     if (auto end = context.roll_daemon_set(round)) return *end;
     if (const auto failed = load.too_many_failed())
       return context.fail(fmt::format("update {}: {}", round, *failed));
   }
   if (auto end = context.await_replaced()) return *end;
-  if (!context.pause(kProxyLag))
-    return context.fail("stopped");  // who still asks for them shows now
+  if (!context.pause(kProxyLag)) return context.fail("stopped");
   load.end();
   if (const auto failed = load.too_many_failed())
     return context.fail("as the old pods ended: " + *failed);
@@ -91,21 +90,21 @@ Outcome rolling_update(TestContext& context, const char* policy) {
   return {};
 }
 
-/// Another node port, which clients cannot see, is followed.
+/// Change the node port, which clients cannot see: the load balancer must follow.
 EarlyEnd check_node_port_change(TestContext& context, ServiceUnderTest& web, const Port& port) {
   const auto service = web.fetch();
   if (!service) return context.fail(service.error());
   const auto before = service->spec.ports.empty() ? 0 : service->spec.ports.front().node_port;
   if (before == 0) return std::nullopt;
   auto ports = web.ports_of({port});
-  // Its neighbours may be taken, or outside of the range.
+  // The neighbouring ports may be in use, or outside of the range.
   for (const int offset : {1, -1, 2, -2, 3, -3}) {
     ports.front()["nodePort"] = before + offset;
     if (web.patch({{"ports", ports}})) continue;
     if (!context.pause(kProxyLag)) return context.fail("stopped");
     if (auto end = web.await_served()) return end;
     if (web.await_answers(port)) {
-      // The provider may have noticed later than kube-proxy, and be at work now.
+      // The provider may have noticed later than kube-proxy and be provisioning now.
       if (auto end = web.await_served()) return end;
       if (auto end = web.await_answers(port)) return end;
     }
@@ -115,7 +114,8 @@ EarlyEnd check_node_port_change(TestContext& context, ServiceUnderTest& web, con
   return std::nullopt;
 }
 
-/// Nobody behind it, then somebody again: no field of the load balancer's own.
+/// Leave the Service without endpoints, then with endpoints again, through its selector, which is
+/// no load-balancer field: conditions need not change.
 EarlyEnd check_pods_lost_and_found(ServiceUnderTest& web, const Port& port) {
   const auto also_needs = [](const Json& value) {
     return Json{{"selector", {{"kindlb.dev/nobody-has-this", value}}}};
@@ -126,7 +126,7 @@ EarlyEnd check_pods_lost_and_found(ServiceUnderTest& web, const Port& port) {
   return web.await_answers(port);
 }
 
-/// UDP and TCP alike: served, moved to other ports, without pods, turned into another type.
+/// For UDP and TCP alike: served, moved to another port, without pods, turned into another type.
 Outcome type_and_ports(TestContext& context, const char* protocol) {
   const Port before{protocol, 80};
   const Port after{protocol, 81};

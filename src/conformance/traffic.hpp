@@ -1,5 +1,5 @@
 #pragma once
-// Clients of the load balancers under test, from this machine. Every call is bounded.
+// Clients of the load balancers under test, on this machine. Every call has a time limit.
 
 #include "kindlb/core/proxy_config.hpp"
 #include "kindlb/core/result.hpp"
@@ -12,11 +12,12 @@
 
 namespace kindlb::conformance {
 
-/// The body of GET `path` over a connection of its own.
+/// Return the body of GET `path`, over a new connection.
 core::Result<std::string> http_get(const core::Target& target, const std::string& path,
                                    std::chrono::milliseconds limit, std::stop_token stop);
 
-/// Datagrams from one source port for as long as it lives.
+/// Sends datagrams from one source port for as long as it lives, so that a load balancer or
+/// kube-proxy sees one flow.
 class UdpClient {
  public:
   explicit UdpClient(const core::Target& target);
@@ -24,7 +25,8 @@ class UdpClient {
   UdpClient(const UdpClient&) = delete;
   UdpClient& operator=(const UdpClient&) = delete;
 
-  /// One datagram out, and the first that comes back.
+  /// Send one datagram and return the first that comes back. Late answers to earlier requests are
+  /// discarded first.
   core::Result<std::string> exchange(const std::string& request, std::chrono::milliseconds limit);
 
  private:
@@ -32,13 +34,14 @@ class UdpClient {
   int fd_ = -1;
 };
 
-/// The address this machine sends from to that target.
+/// Return the source address that this machine uses towards that target. Sends nothing.
 std::optional<core::IpAddress> local_address(const core::Target& target);
 
-/// Of the ranges that are not routed on the internet.
+/// Whether the address is in a range that is not routed on the internet.
 bool is_private(const core::IpAddress& address);
 
-/// The best address of each family, the best of all first. None: the name is not known (yet).
+/// Return the preferred address of each family, the overall preferred one first. Empty: the name
+/// does not resolve (yet).
 std::vector<core::IpAddress> resolve(const std::string& host);
 
 }  // namespace kindlb::conformance

@@ -1,7 +1,7 @@
 #pragma once
-// Progress of `kindlb conformance` on standard error, so that results can be piped. On a terminal,
-// a line at the bottom tells what every test does right now; elsewhere, each change of a Service's
-// conditions is a line, and so is a wait that lasts.
+// Progress of `kindlb conformance` on standard error; standard output has only the results, so they
+// can be piped. On a terminal, one line at the bottom shows what every test is doing and is redrawn
+// in place; elsewhere, each change of a Service's conditions is a line, and so is a long wait.
 
 #include "kindlb/conformance/runner.hpp"
 
@@ -12,11 +12,11 @@
 
 namespace kindlb::conformance {
 
-/// What is known of the tests that run now.
+/// What the live line shows.
 struct ConformanceProgress {
   struct Running {
-    std::string state;  ///< what the Service's conditions say; empty: not of interest yet
-    std::string wait;   ///< what is waited for; empty: nothing
+    std::string state;  ///< the Service's conditions; empty: none seen yet
+    std::string wait;   ///< what the test waits for; empty: nothing
     std::chrono::seconds waited{0};
   };
   std::size_t total = 0;
@@ -25,13 +25,15 @@ struct ConformanceProgress {
   std::map<std::string, Running> running;
 };
 
-/// "7 of 25 done, 1 failed | source-ranges: waiting until the pods ready (12 s)", at most `width`
-/// wide.
+/// Return "7 of 25 done, 1 failed | source-ranges: waiting for the pods to be ready (12 s)", cut to
+/// `width` columns. Never contains a control character, whatever a provider wrote.
 std::string live_line(const ConformanceProgress& progress, std::size_t width);
 
+/// Not safe for concurrent use: the runner serializes its calls. Erases the live line on
+/// destruction, which therefore comes before results are printed.
 class Console final : public conformance::Listener {
  public:
-  /// `keep`: what to do with the results, which are there before all is removed.
+  /// `keep`: called with the results before the clean-up, which may take minutes.
   explicit Console(std::function<void(const conformance::Report&)> keep = {});
   ~Console() override;
   Console(const Console&) = delete;
@@ -51,7 +53,7 @@ class Console final : public conformance::Listener {
 
   const std::function<void(const conformance::Report&)> keep_;
   const bool terminal_;
-  std::string drawn_;
+  std::string drawn_;  ///< the live line as it is on the terminal; empty: none
   ConformanceProgress progress_;
 };
 

@@ -1,7 +1,9 @@
 #pragma once
-// What a Service's status means for a test: KEP-4631's rules ("e2e tests", and "Service Lifecycle")
-// as functions of what was seen and for how long. Pure: no clock, no cluster. The rules, and where
-// the KEP leaves a choice, are in docs/conformance.md.
+// The judge: decides from a Service's status, and from how long it has been that way, whether a
+// test waits, proceeds, is skipped or fails. It holds KEP-4631's rules (sections "e2e tests" and
+// "Service Lifecycle") and nothing else: no clock, no cluster, no I/O, so every rule has a row in a
+// table test and any thread may call it. docs/conformance.md lists the rules for users, and the
+// choices made where the KEP leaves one.
 
 #include "kindlb/core/service.hpp"
 
@@ -14,77 +16,83 @@ namespace kindlb::conformance {
 
 using std::chrono::milliseconds;
 
-/// What is known of whoever provides load balancers.
+/// What is known about the cluster's load-balancer provider. Determined once per run, with a plain
+/// Service, because the rules for the tests depend on it.
 enum class Provider {
-  Unknown,            ///< nothing yet
-  None,               ///< nobody took up a Service within the time the KEP gives
-  WithoutConditions,  ///< provisions, but writes no conditions
+  Unknown,            ///< not determined yet
+  None,               ///< no reaction to a Service within Limits::conditions
+  WithoutConditions,  ///< provisions load balancers, but writes no conditions
   WithConditions,     ///< writes LoadBalancerServing or LoadBalancerProvisioning
 };
 
-/// The part of a Service's status that counts.
+/// The part of a Service that the rules look at.
 struct ObservedStatus {
-  std::vector<core::Condition> conditions;
-  bool has_address = false;    ///< .status.loadBalancer.ingress has entries
-  bool has_finalizer = false;  ///< the clean-up finalizer: somebody is at work
+  std::vector<core::Condition> conditions;  ///< those whose type begins with "LoadBalancer"
+  bool has_address = false;                 ///< .status.loadBalancer.ingress is not empty
+  bool has_finalizer = false;  ///< service.kubernetes.io/load-balancer-cleanup: a provider took it
 
   bool operator==(const ObservedStatus&) const = default;
 };
 ObservedStatus observed_status(const core::Service& service);
 
-/// What a test asks of the provider.
+/// What a test requires of the provider.
 struct Requirements {
-  /// A refusal (Unsupported) skips; otherwise it fails, since every provider must do this.
+  /// A refusal (Serving=False/Unsupported) skips the test. Otherwise it fails the test, because the
+  /// KEP requires every provider to pass it.
   bool optional = false;
-  /// Features, by their names in requiredLoadBalancerFeatures, that the test is about.
+  /// The features under test, by their names in requiredLoadBalancerFeatures.
   std::vector<std::string> features;
-  /// The provider was told that they are required.
+  /// The provider could read that these features are required: the API server kept the field, or an
+  /// annotation carries them. A provider that does not know cannot be blamed for degrading.
   bool declared = false;
 };
 
-/// How long things may take.
+/// How long things may take. The KEP demands conditions within 30 s and sets no limit for
+/// provisioning, since clouds differ.
 struct Limits {
-  milliseconds conditions{30'000};     ///< until conditions appear, or tell of a change
-  milliseconds provisioning{600'000};  ///< until it serves, once they have appeared
+  milliseconds conditions{30'000};     ///< until conditions appear or reflect a change
+  milliseconds provisioning{600'000};  ///< until it is served, from the request on
 };
 
-/// For how long, when a ObservedStatus is judged.
+/// How long the test has waited when a status is judged.
 struct Waited {
-  milliseconds total{0};  ///< since the Service was made or changed
-  milliseconds unchanged{
-      0};  ///< since the ObservedStatus became what it is: two writes may make one step
+  milliseconds total{0};  ///< since the Service was created or changed
+  /// Since the status last changed. A provider may need two writes for one step, so a state that is
+  /// only valid between them is tolerated while it is this young.
+  milliseconds unchanged{0};
 };
 
 enum class Step { Wait, Proceed, Skip, Fail };
 
 struct Judgement {
   Step step = Step::Wait;
-  std::string reason;  ///< what is waited for, or why it ends; empty for Go
+  std::string reason;  ///< what the test waits for, or why it ends; empty for Proceed
 
   bool operator==(const Judgement&) const = default;
 };
 
-/// Who provides, from a Service that asks for nothing special. `with_address`: for how long it has
-/// had an address. Unknown: look again.
+/// Determine the kind of provider from a Service that requires nothing special. `with_address`: how
+/// long it has had an address. Unknown: look again later.
 Provider judge_provider(const ObservedStatus& observed, milliseconds elapsed,
                         milliseconds with_address, const Limits& limits);
 
-/// After a Service has become one of type LoadBalancer.
+/// Judge a Service that was turned into type LoadBalancer.
 Judgement judge_creation(const Requirements& required, Provider provider,
                          const ObservedStatus& observed, const Waited& waited,
                          const Limits& limits);
 
-/// A change of load-balancer-related fields, made when `before` was seen.
+/// A change of load-balancer-related fields.
 struct Change {
-  ObservedStatus before;
-  bool visible = true;  ///< clients can tell the difference: Serving's time must move too
+  ObservedStatus before;  ///< as read just before the change
+  bool visible = true;    ///< clients can tell the difference, so Serving's time must move, too
 };
-/// For a provider that writes conditions; the others cannot be asked. Nothing is optional any more:
-/// a test skips once, at its beginning.
+/// Judge a Service after a change, for a provider that writes conditions; without them there is
+/// nothing to go by. Never skips: a test is skipped at its beginning or not at all, so what was
+/// served before a change must be served after it.
 Judgement judge_change(const Requirements& required, const Change& change,
                        const ObservedStatus& observed, const Waited& waited, const Limits& limits);
 
-/// "Serving=False/Provisioning, Provisioning=True/Provisioning", for people.
+/// "Serving=False/Provisioning, Provisioning=True/Provisioning", for progress and reasons.
 std::string describe(const ObservedStatus& observed);
 
 }  // namespace kindlb::conformance

@@ -1,6 +1,6 @@
 #pragma once
-// What came out of a run, and how it is shown: a table for people, JSON and JUnit XML for programs.
-// The list of tests is shown likewise.
+// The results of a run as plain values, and their formats: a table for people, JSON and JUnit XML
+// for programs. The list of tests has the same formats. Pure.
 
 #include "kindlb/conformance/judge.hpp"
 
@@ -15,7 +15,7 @@ enum class Verdict {
   Pass,
   Fail,
   Skip,
-  Stopped,  ///< Ctrl-C came first
+  Stopped,  ///< Ctrl-C ended the run before the test was over
 };
 const char* name_of(Verdict verdict);  ///< "pass", "fail", "skip", "stopped"
 
@@ -31,16 +31,16 @@ struct TestResult {
   std::string title;  ///< as the KEP names it
   Outcome outcome;
   milliseconds took{0};
-  std::vector<std::string> notes;  ///< worth knowing, whatever the outcome
+  std::vector<std::string> notes;  ///< observations that do not decide the outcome
 };
 
 struct Report {
-  std::string server;  ///< URL of the API, for people
+  std::string server;  ///< URL of the API server
   std::string version;
   Provider provider = Provider::Unknown;
   std::vector<std::string> remarks;  ///< about the whole run
   std::vector<TestResult> results;
-  milliseconds took{0};  ///< without removing what the tests made
+  milliseconds took{0};  ///< without the clean-up
 
   std::size_t count(Verdict verdict) const;
 };
@@ -48,13 +48,13 @@ struct Report {
 struct TestInfo {
   std::string name;
   std::string title;
-  std::string rule;  ///< what a provider that lacks it may do, for people
+  std::string rule;  ///< "required", "may be refused", "requires SessionAffinity"
 };
 
-/// One sentence: who provides, and what that means for the results.
+/// Say in one sentence what kind of provider it is and what that means for the results.
 std::string describe(Provider provider);
 
-/// 0 only when tests ran, none failed and none was cut short; else 1.
+/// Return 0 if tests ran and each passed or was skipped, else 1.
 int exit_code(const Report& report);
 
 std::string to_table(const Report& report);

@@ -1,7 +1,7 @@
 #pragma once
-// Runs the tests of KEP-4631's plan against whatever provides load balancers in a cluster. Makes a
-// namespace and workloads of its own, or uses pods that are there, and removes what it made, also
-// after a stop. Knows nothing of kindlb as a provider.
+// Runs the tests of KEP-4631's plan against the load-balancer provider of a cluster, whichever it
+// is: nothing here knows kindlb as a provider. A run creates a namespace with pods, or uses
+// existing pods, and removes everything it created, also after a stop.
 
 #include "kindlb/conformance/report.hpp"
 #include "kindlb/conformance/settings.hpp"
@@ -15,38 +15,39 @@
 
 namespace kindlb::conformance {
 
-/// Told from several threads, never concurrently.
+/// Receives the progress of a run. Called from several threads, but never concurrently.
 class Listener {
  public:
   virtual ~Listener() = default;
-  /// About the whole run.
+  /// A message about the run as a whole.
   virtual void message(const std::string& line) = 0;
   virtual void tests_started(std::size_t /*tests*/) {}
   /// The conditions of a test's Service have changed: "Serving=True/Serving, ...".
   virtual void status_changed(const std::string& /*test*/, const std::string& /*state*/) {}
-  /// Several times a second, for as long as a test waits: "waiting until the pods ready". Empty: it
-  /// goes on.
+  /// Called several times a second while a test waits: "waiting for the pods to be ready". An empty
+  /// text ends the wait.
   virtual void waiting(const std::string& /*test*/, const std::string& /*what*/,
                        milliseconds /*waited*/) {}
   virtual void test_finished(const TestResult& result) = 0;
-  /// All tests are over, and what they made is still being removed. That adds remarks at most.
+  /// All results are final; the clean-up follows and can only add remarks.
   virtual void tests_finished(const Report& /*report*/) {}
 };
 
-/// Fails only when it cannot begin; whatever happens later is in the Report.
+/// Run the tests that the settings select, and clean up. Return an error only if the tests could
+/// not start; whatever happens later is in the Report. `stop` ends the tests, not the clean-up.
 core::Result<Report> run(kube::Objects& objects, const Settings& settings, Listener& listener,
                          std::stop_token stop);
 
-/// Those that `focus` chooses, in the order of the KEP.
+/// Return the tests whose names match the regular expression `focus`, in the order of the KEP.
 std::vector<TestInfo> list_tests(const std::string& focus);
 
-/// On everything a run makes; the value tells the run.
+/// On everything that a run creates; the value identifies the run.
 inline constexpr const char* kRunLabel = "kindlb.dev/conformance";
 
-/// What earlier runs left behind, "namespace x", "service y/z". A run that is still going on looks
-/// the same.
+/// List what runs have left behind: "namespace x", "service y/z". A run that is still going on
+/// cannot be told from one that was killed.
 core::Result<std::vector<std::string>> find_leftovers(kube::Objects& objects);
-/// Removes it and waits until it is gone.
+/// Remove all of it, and wait until it is gone.
 core::Result<void> remove_leftovers(kube::Objects& objects, Listener& listener,
                                     std::stop_token stop);
 
