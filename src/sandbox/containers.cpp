@@ -25,7 +25,7 @@ constexpr const char* kDockerfile =
     "FROM scratch\nCOPY kindlb-echo /kindlb-echo\nUSER 65534\nENTRYPOINT [\"/kindlb-echo\"]\n";
 constexpr std::int64_t kMemory = std::int64_t{64} << 20;
 
-/// "kindlb-echo:<hash>", built unless there is one of that content.
+/// Return "kindlb-echo:<hash of the content>", after building it unless it exists.
 Result<std::string> ensure_echo_image(docker::Engine& engine, const std::string& binary,
                                       const std::stop_token& stop) {
   std::ifstream in(binary, std::ios::binary);
@@ -56,9 +56,9 @@ docker::Subnet subnet(const std::string& text) {
   return {.cidr = cidr(text), .gateway = cidr(text).first().next()};
 }
 
-/// Networks to try, the best first. 198.51.100.0/24 is for documentation (RFC 5737): nobody can
-/// miss it, and examples may name addresses of it. Another sandbox may have it, and not every
-/// engine can do IPv6.
+/// Return the networks to try, the best first. 198.51.100.0/24 is reserved for documentation (RFC
+/// 5737): no real host is hidden by it, and examples can name its addresses. Another sandbox may
+/// already use it, and not every engine supports IPv6.
 std::vector<docker::NetworkSpec> wanted_networks(const std::string& name) {
   core::Hasher hasher;
   const auto digits = hasher.add(name).text();
@@ -77,7 +77,8 @@ Result<docker::Network> make_network(docker::Engine& engine, const std::string& 
     if (made) return engine.inspect_network(*made);
     last = made.error();
     log::debug("{}", last.text());
-    if (last.kind == ErrorKind::Conflict) break;  // there is one of that name
+    if (last.kind == ErrorKind::Conflict)
+      break;  // the name is taken: another subnet would not help
   }
   return last;
 }
@@ -97,7 +98,7 @@ std::string label_of(const std::string& name) {
   return std::string(kWorkloadLabel) + "=" + name;
 }
 
-/// A few at a time: most of it is waiting for the engine, and there may be dozens.
+/// Run the tasks on a few threads: they mostly wait for the engine, and there may be dozens.
 void run_in_parallel(const std::vector<std::function<void()>>& tasks) {
   constexpr std::size_t kAtOnce = 4;
   std::atomic<std::size_t> next{0};
@@ -194,7 +195,9 @@ Result<void> Containers::remove(const EchoContainer& one) {
 }
 
 void clear_sandbox(docker::Engine& engine, const std::string& name) {
-  // Something asked for before may still come into being: look again when the network is in use.
+  // A request that is already on its way (a pod being started, a warm proxy) may create a container
+  // after the list was read. The engine refuses to remove a network that is in use, so its refusal
+  // means: list again.
   constexpr int kTries = 5;
   for (int i = 0; i < kTries; ++i) {
     remove_containers(engine, name);

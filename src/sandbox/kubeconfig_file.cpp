@@ -19,7 +19,7 @@ Error not_writable(const std::string& path, const std::string& why) {
           why + "; name another file with --kubeconfig-out"};
 }
 
-/// A sandbox that was killed leaves its file behind; any other is not ours to replace.
+/// Whether the file is the leftover of a killed sandbox. Any other kubeconfig is never overwritten.
 bool is_ours(const std::string& path) {
   std::ifstream in(path);
   const std::string text(std::istreambuf_iterator<char>(in), {});

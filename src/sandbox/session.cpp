@@ -25,7 +25,7 @@ std::string echo_path(const Settings& settings) {
   return (fs::read_symlink("/proc/self/exe", ignored).parent_path() / "kindlb-echo").string();
 }
 
-/// The server saves while it runs; that it cannot is better said before.
+/// The server writes its state while it runs; a path that cannot work is reported at the start.
 Result<void> check_state_file(const std::string& path) {
   const auto folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
   if (path.empty() || ::access(folder.c_str(), W_OK) == 0) return {};
@@ -34,7 +34,7 @@ Result<void> check_state_file(const std::string& path) {
                    "; name another file with --state"};
 }
 
-/// Nobody reads it: who stops a program knows why it ends.
+/// Ends make() after a stop. Never printed: the command exits quietly when the user stopped it.
 Error stopped() {
   return {ErrorKind::Unavailable, "start the sandbox", "it was stopped"};
 }
@@ -73,10 +73,15 @@ Result<std::unique_ptr<Session>> Session::make(const Options& options, Stop stop
 }
 
 Session::~Session() {
-  if (file_) file_->remove();  // whoever looks at it from now on would be late
+  // First, so that no client starts to use a sandbox that is going away.
+  if (file_) file_->remove();
+  // Stop what creates containers before removing them: the provider starts proxies, the workloads
+  // replace echo containers.
   provider_ = {};
   workloads_.reset();
   containers_.reset();
+  // Last: until here, a second Ctrl-C must still clean up. From here on the action would use
+  // members that are being destroyed.
   stop_.before_forced_exit({});
 }
 
@@ -84,6 +89,7 @@ Result<void> Session::open() {
   auto file = KubeconfigFile::reserve(options_.sandbox.kubeconfig_out);
   if (!file) return file.error();
   file_ = std::move(*file);
+  // Registered step by step: at any moment, the action covers exactly what exists.
   stop_.before_forced_exit([this] { file_->remove(); });
   const auto wanted = server_options(options_.sandbox);
   if (!wanted) return wanted.error();
@@ -104,14 +110,15 @@ Result<void> Session::start_docker_side() {
   auto engine = docker::connect(*endpoint);
   if (!engine) return engine.error();
   engine_ = std::move(*engine);
-  // Nobody else can be using this name: we are the ones who listen on its port.
+  // This process listens on the port that the name derives from, so whatever has this name on the
+  // engine is a leftover of a sandbox that was killed.
   name_ = sandbox_name(server_->port());
   stop_.before_forced_exit([this] {
     const std::lock_guard lock(containers_mutex_);
     clear_sandbox(*engine_, name_);
     file_->remove();
   });
-  clear_sandbox(*engine_, name_);  // of one that was killed
+  clear_sandbox(*engine_, name_);
   return start_provider();
 }
 
@@ -125,6 +132,7 @@ Result<void> Session::make_containers() {
 }
 
 Result<void> Session::start_provider() {
+  // The image may have to be built or pulled; meanwhile the network is created.
   auto image = std::async(std::launch::async, [this] {
     return controller::proxy_image(*engine_, options_.provider, stop_.token);
   });
@@ -132,11 +140,12 @@ Result<void> Session::start_provider() {
   auto made = image.get();
   if (!made) return made.error();
   provider_ = std::jthread([this, image = *made](const std::stop_token& stop) {
-    // '@' cannot occur in a kind cluster's name.
+    // '@' cannot occur in a kind cluster's name, so `kindlb run` on the same engine never takes the
+    // proxies of a sandbox for its own.
     controller::GivenCluster cluster{name_ + "@sandbox", name_, client_};
     controller::provide(*engine_, image, options_.provider, std::move(cluster), stop);
   });
-  // Meanwhile the first proxy is being made.
+  // The provider creates its first proxy while the pods start.
   workloads_ = std::make_unique<Workloads>(*containers_, client_);
   workloads_->start(stop_.token);
   return {};

@@ -1,19 +1,17 @@
 #include "kindlb/sandbox/workloads.hpp"
 
+#include "kindlb/base/random_name.hpp"
+#include "kindlb/base/sleep.hpp"
+#include "kindlb/json/json.hpp"
 #include "kindlb/log/log.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
-#include <random>
 #include <utility>
 
 namespace kindlb::sandbox {
 
 namespace {
-using Json = nlohmann::json;
+using json::Json;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
@@ -21,14 +19,14 @@ constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kNode = "sandbox";
 constexpr const char* kManager = "?fieldManager=kindlb-workloads";
 constexpr auto kInterval = 300ms;
-/// Long enough to be seen, short enough for a talk.
+/// Long enough to be seen by an audience, short enough for a talk.
 constexpr auto kRestartDelay = 3s;
 constexpr auto kStartTimeout = 20s;
 
 Json get(http::Client& api, const std::string& path) {
   const auto answer = api.send({.target = path});
   if (!answer || answer->status != 200) return nullptr;
-  return Json::parse(answer->body, nullptr, false);
+  return json::parse_bounded(answer->body);
 }
 
 bool write(http::Client& api, const std::string& method, const std::string& path, const Json& body,
@@ -47,12 +45,7 @@ bool patch(http::Client& api, const std::string& path, const Json& body) {
 }
 
 std::string annotation(const Json& object, const char* name) {
-  const auto pointer = Json::json_pointer("/metadata/annotations");
-  if (!object.is_object() || !object.contains(pointer)) return {};
-  const auto& all = object[pointer];
-  return all.is_object() && all.contains(name) && all[name].is_string()
-             ? all[name].get<std::string>()
-             : std::string();
+  return json::text_at(object, {"metadata", "annotations", name});
 }
 
 int replicas(http::Client& api) {
@@ -60,14 +53,6 @@ int replicas(http::Client& api) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
     return kDefaultReplicas;
   return std::min(std::atoi(text.c_str()), kMaxReplicas);
-}
-
-std::string new_name() {
-  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
-  std::random_device random;
-  std::string name = "echo-";
-  for (int i = 0; i < 5; ++i) name += kLetters[random() % kLetters.size()];
-  return name;
 }
 
 Json pod_of(const std::string& name) {
@@ -95,7 +80,7 @@ Json status_of(const EchoContainer& container, bool ready, int restarts) {
   return status;
 }
 
-/// Whether `now` already says what the merge patch `wanted` would.
+/// Whether the merge patch `wanted` would change nothing: every write wakes all watchers.
 bool already_holds(const Json& now, Json wanted) {
   auto after = now.is_object() ? now : Json::object();
   after.merge_patch(wanted);
@@ -115,10 +100,7 @@ void Workloads::start(const std::stop_token& stop) {
 }
 
 void Workloads::run(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
-  while (!wake.wait_for(lock, stop, kInterval, [&] { return stop.stop_requested(); })) reconcile();
+  while (base::sleep_for(stop, kInterval)) reconcile();
 }
 
 void Workloads::register_node() {
@@ -136,8 +118,7 @@ void Workloads::register_node() {
     write(*api_, "POST", "/api/v1/nodes", node);
 }
 
-void Workloads::sync_pod(const EchoContainer& container, const std::string& pod_json) {
-  const auto pod = Json::parse(pod_json, nullptr, false);
+void Workloads::sync_pod(const EchoContainer& container, const Json& pod) {
   const auto path = std::string(kPods) + "/" + container.name;
   if (annotation(pod, kKillAnnotation) == "true") {
     (void)containers_.kill(container);
@@ -145,7 +126,7 @@ void Workloads::sync_pod(const EchoContainer& container, const std::string& pod_
   }
   const bool ready = container.running && annotation(pod, kUnreadyAnnotation) != "true";
   const auto status = status_of(container, ready, restarts_[container.name]);
-  if (!already_holds(pod.value("status", Json::object()), status))
+  if (!already_holds(json::map_at(pod, {"status"}), status))
     patch(*api_, path + "/status", {{"status", status}});
   restart_if_stopped(container);
 }
@@ -164,7 +145,8 @@ bool Workloads::reconcile() {
   const auto listed = get(*api_, std::string(kPods) + "?labelSelector=app%3Decho");
   if (!containers || !listed.is_object()) return false;
   std::map<std::string, Json> pods;
-  for (const auto& pod : listed["items"]) pods[pod["metadata"]["name"]] = pod;
+  for (const auto& pod : json::list_at(listed, {"items"}))
+    pods[json::text_at(pod, {"metadata", "name"})] = pod;
 
   bool in_sync = true;
   for (const auto& [name, container] : *containers) {
@@ -174,7 +156,7 @@ bool Workloads::reconcile() {
       in_sync = false;
       continue;
     }
-    sync_pod(container, pod->second.dump());
+    sync_pod(container, pod->second);
   }
   const auto wanted = static_cast<std::size_t>(replicas(*api_));
   for (auto pod = pods.rbegin(); pod != pods.rend() && pods.size() > wanted;) {
@@ -188,7 +170,7 @@ bool Workloads::reconcile() {
     if (containers->count(name) == 0) missing.push_back(name);
   containers_.start_all(missing);
   for (auto have = pods.size(); have < wanted; ++have) {
-    write(*api_, "POST", kPods, pod_of(new_name()));
+    write(*api_, "POST", kPods, pod_of("echo-" + base::random_name(5)));
     in_sync = false;
   }
   return in_sync && missing.empty();

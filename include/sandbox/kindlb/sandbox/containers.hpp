@@ -1,6 +1,6 @@
 #pragma once
-// What the sandbox needs of the engine: a network of its own and echo workloads on it. Removed on
-// destruction, with the proxies on that network.
+// What the sandbox has on the Docker engine: a network, and echo containers on it. The engine is
+// the only place where their state is kept; every call asks it anew.
 
 #include "kindlb/core/result.hpp"
 #include "kindlb/docker/engine.hpp"
@@ -14,12 +14,14 @@
 
 namespace kindlb::sandbox {
 
-/// Its value is the sandbox's name; on its network and its workloads.
+/// On the sandbox's network and containers; the value is the sandbox's name. It finds what a killed
+/// sandbox has left.
 inline constexpr const char* kWorkloadLabel = "kindlb.dev/sandbox-workload";
 inline constexpr int kSandboxPort = 8474;
 
-/// Two sandboxes may share an engine: the port they listen on tells their things apart, since one
-/// of them cannot have the other's. "kindlb-sandbox", "kindlb-sandbox-8475"
+/// Return the name of a sandbox: "kindlb-sandbox", "kindlb-sandbox-8475". It derives from the port,
+/// since only one process can listen there: two sandboxes on one engine never share a name, and a
+/// sandbox that is started again finds the leftovers of its predecessor under its own name.
 std::string sandbox_name(int port);
 
 struct EchoContainer {
@@ -30,9 +32,12 @@ struct EchoContainer {
   std::optional<core::IpAddress> ipv6;
 };
 
+/// Owns the network and everything on it: the destructor removes the containers, the proxies that
+/// are attached to the network, and the network itself. Calls may come from several threads.
 class Containers {
  public:
-  /// `echo_binary`: the static program that becomes an image.
+  /// Build the image unless it exists, and create the network. `echo_binary`: the static program
+  /// that becomes the image.
   static core::Result<std::unique_ptr<Containers>> make(docker::Engine& engine,
                                                         const std::string& name,
                                                         const std::string& echo_binary,
@@ -42,12 +47,13 @@ class Containers {
   Containers& operator=(const Containers&) = delete;
 
   const docker::Network& network() const { return network_; }
-  /// Where a node of this cluster would be: the network's gateway, of each family.
+  /// The gateway of the network, per family: the address that stands for the cluster's only node.
   std::vector<std::string> node_addresses() const;
-  /// By name.
+  /// List the echo containers by name.
   core::Result<std::map<std::string, EchoContainer>> workloads();
   core::Result<void> start(const std::string& name);
-  /// A few at a time; what fails is not there the next time one looks.
+  /// Start several at a time. A failure is not reported: the container is missing from the next
+  /// workloads().
   void start_all(const std::vector<std::string>& names);
   core::Result<void> restart(const EchoContainer& one);
   core::Result<void> kill(const EchoContainer& one);
@@ -62,7 +68,8 @@ class Containers {
   std::string image_;
 };
 
-/// Proxies, workloads and the network of a sandbox that is no more. May run twice at a time.
+/// Remove the proxies, containers and network of a sandbox. Safe to call while another thread or
+/// process does the same: what is already gone is not an error.
 void clear_sandbox(docker::Engine& engine, const std::string& name);
 
 }  // namespace kindlb::sandbox

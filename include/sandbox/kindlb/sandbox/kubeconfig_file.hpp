@@ -1,5 +1,5 @@
 #pragma once
-// The kubeconfig that a sandbox leaves for kubectl.
+// The kubeconfig that a sandbox writes for kubectl.
 
 #include "kindlb/core/result.hpp"
 
@@ -20,7 +20,9 @@ class KubeconfigFile {
   KubeconfigFile(const KubeconfigFile&) = delete;
   KubeconfigFile& operator=(const KubeconfigFile&) = delete;
 
+  /// Let the file appear, complete, at its path.
   core::Result<void> publish(const std::string& text) const;
+  /// Remove the file, published or not. May be called again, and from any thread.
   void remove() const;
   /// Return the absolute path, as another terminal needs it.
   std::string full_path() const;

@@ -1,6 +1,6 @@
 #pragma once
 // A running sandbox: the API server in this process, the workloads in containers, and the provider
-// on a thread, as it runs everywhere else. Destruction removes everything that it made.
+// on a thread, the same code that `kindlb run` runs against a real cluster.
 
 #include "kindlb/apiserver/server.hpp"
 #include "kindlb/controller/provider.hpp"
@@ -28,6 +28,7 @@ struct Settings {
   bool tls = false;
 };
 
+/// Check the settings and translate them for the API server. The error names the flag to change.
 core::Result<apiserver::ServerOptions> server_options(const Settings& settings);
 
 /// How a session learns that it has to end.
@@ -37,6 +38,13 @@ struct Stop {
   std::function<void(std::function<void()>)> before_forced_exit;
 };
 
+/// Everything is started by make() and removed by the destructor, in the opposite order. Whatever
+/// ends the process short of SIGKILL leaves nothing behind:
+///   an orderly stop      the destructor removes everything
+///   a stop during make() make() returns an error after removing what it had started
+///   a forced exit        the action registered with Stop::before_forced_exit removes it, on the
+///                        signal thread, while the other threads are still running
+/// make() and the destructor belong to one thread; the accessors are safe on any.
 class Session {
  public:
   struct Options {
@@ -45,8 +53,8 @@ class Session {
     std::string docker_host;
   };
 
-  /// A stop during the start is an error like any other. As long as this object lives, even a
-  /// forced exit leaves nothing behind.
+  /// Start a sandbox; return when the API answers, the pods are ready (or have had their time) and
+  /// the kubeconfig is published.
   static core::Result<std::unique_ptr<Session>> make(const Options& options, Stop stop);
   ~Session();
   Session(const Session&) = delete;
@@ -66,9 +74,12 @@ class Session {
 
   const Options options_;
   const Stop stop_;
-  std::mutex
-      containers_mutex_;  ///< held while containers are made: the forced clean-up comes after that
-  std::string name_;
+  /// Held while the network is created, and by the forced clean-up: otherwise the network could
+  /// appear just after the clean-up has looked for it.
+  std::mutex containers_mutex_;
+  std::string name_;  ///< of the network, and of everything on it
+  // Destroyed from the last to the first: the provider and the workloads use the API server, the
+  // engine and the containers.
   std::unique_ptr<KubeconfigFile> file_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<docker::Engine> engine_;
