@@ -1,8 +1,7 @@
 #include "api.hpp"
 
+#include "kindlb/json/json.hpp"
 #include "kindlb/yaml/node.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace kindlb::demo {
 
@@ -18,9 +17,9 @@ Result<void> send(http::Client& api, const std::string& what, const http::Reques
   const auto answer = api.send(request);
   if (!answer) return answer.error();
   if (answer->status / 100 == 2) return {};
-  const auto status = nlohmann::json::parse(answer->body, nullptr, false);
+  const auto message = json::text_at(json::parse_bounded(answer->body), {"message"});
   return Error{http::kind_of_status(answer->status), what,
-               status.is_object() ? status.value("message", answer->body) : answer->body};
+               message.empty() ? answer->body : message};
 }
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the demo asks of the API: no more than a person with kubectl could.
+// The demo's requests to the API: no more than a user could do with kubectl.
 
 #include "kindlb/core/embedded_file.hpp"
 #include "kindlb/core/result.hpp"
@@ -10,10 +10,11 @@
 
 namespace kindlb::demo {
 
-/// The files of examples/, by name.
+/// The files of examples/, embedded at build time.
 std::span<const core::EmbeddedFile> embedded_examples();
 
-/// Creates or changes the Service of a manifest, in namespace default; its name.
+/// Create or change the Service of a manifest in namespace default, by server-side apply; return
+/// its name.
 core::Result<std::string> apply_manifest(http::Client& api, const std::string& manifest,
                                          const std::string& file);
 core::Result<void> merge_patch(http::Client& api, const std::string& service,

@@ -115,7 +115,7 @@ std::vector<Row> Dashboard::rows() const {
   return out;
 }
 
-/// Those where something happened last, when there is not room for all.
+/// Return those that changed last, if there is not room for all.
 std::vector<Row> Dashboard::rows_that_fit(std::vector<Row> rows, std::size_t count) const {
   if (rows.size() <= count) return rows;
   const auto time = [&](const Row& row) {
@@ -130,7 +130,7 @@ std::vector<Row> Dashboard::rows_that_fit(std::vector<Row> rows, std::size_t cou
 
 std::vector<std::string> Dashboard::frame(const std::vector<std::string>& hints) const {
   const auto all = rows();
-  // One line less than there are, so that nothing scrolls away; heading, two empty lines, the rest.
+  // Heading, two empty lines, and one line less than the terminal has, so that nothing scrolls.
   const auto taken = hints.size() + kLastChanges + 4;
   const auto height = screen_.height();
   const auto room = height > taken + 3 ? height - taken : 3;
@@ -151,7 +151,8 @@ std::vector<std::string> Dashboard::frame(const std::vector<std::string>& hints)
 
 void Dashboard::print() const {
   auto all = rows();
-  for (auto& row : all) row.recently_changed = false;  // this one is for later
+  for (auto& row : all)
+    row.recently_changed = false;  // a mark of the moment makes no sense in lines that stay
   for (const auto& line : table(all, {.width = 160, .colour = false})) screen_.say(line);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// All Services at a glance, kept up to date: what is told of them, and what a client hears. Every
-// time a Service says that it serves something new, it is asked.
+// All Services at a glance, kept up to date: what their conditions claim, and what a client sees.
+// Invariant: each time LoadBalancerServing turns True or its transition time moves, the Service is
+// probed once; a claim that the probe refutes is kept for false_claims(). Used by one thread.
 
 #include "kindlb/core/policy.hpp"
 #include "probe.hpp"
@@ -20,22 +21,23 @@ class Dashboard {
             const docker::Network& network)
       : screen_(screen), watch_(watch), policy_(policy), network_(network) {}
 
-  /// Takes in what is new, asks who serves, and draws. `hints`: what stands below the table.
+  /// Take in what has changed, probe the Services that need it, and draw. `hints`: lines below the
+  /// table.
   void refresh(const std::vector<std::string>& hints);
-  /// Waits for something to happen, for a moment.
+  /// Wait for the next change, at most a fraction of a second.
   void wait(const std::stop_token& stop);
-  /// Whether each of these has come to rest, and has been asked if it serves.
+  /// Whether none of these is being provisioned any more, and all that serve have been probed.
   bool settled(const std::vector<std::string>& names) const;
-  /// The table as it is, as lines that stay.
+  /// Print the table as lines that stay.
   void print() const;
   /// "26 Services: 19 serve, 5 are refused..."
   std::string summary() const;
-  /// Services that say they serve and did not answer.
+  /// Return the Services that claim to serve but did not answer, each with what happened.
   std::vector<std::string> false_claims() const;
 
  private:
   struct LastProbe {
-    core::Timestamp since{};  ///< of the Serving condition that was put to the test
+    core::Timestamp since{};  ///< transition time of the Serving condition that was probed
     std::string answer;
     bool good = true;
   };
@@ -51,7 +53,7 @@ class Dashboard {
   Watch& watch_;
   const core::Policy& policy_;
   const docker::Network& network_;
-  std::size_t seen_ = 0;
+  std::size_t seen_ = 0;  ///< changes of watch_ that have been taken in
   std::map<std::string, LastProbe> last_probes_;
   std::map<std::string, std::chrono::system_clock::time_point> changed_;
 };

@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Lines = std::vector<std::string>;
 
-/// For all examples to come to rest, on a busy machine.
+/// How long all examples together may take to settle, on a busy machine.
 constexpr std::chrono::seconds kSettleTimeout{120};
 
 double seconds_since(Clock::time_point start) {
@@ -39,7 +39,7 @@ Lines next_steps() {
           "  kindlb sandbox                            # the same without the show"};
 }
 
-/// The examples, applied; their names.
+/// Apply the examples; return the names of the Services.
 core::Result<Lines> apply_examples(http::Client& api) {
   Lines names;
   for (const auto& file : embedded_examples()) {
@@ -50,6 +50,8 @@ core::Result<Lines> apply_examples(http::Client& api) {
   return names;
 }
 
+/// The order of the members matters: the reflectors write into watch_, so they start after it and
+/// stop before it.
 class Demo {
  public:
   Demo(const Settings& settings, const core::Policy& policy, sandbox::Session& session,
@@ -106,7 +108,7 @@ class Demo {
     return false_claims.empty() && dashboard_.settled(names) ? 0 : 1;
   }
 
-  /// What to do next; on a terminal that is not yet the end.
+  /// End with the summary and what to try next; on a terminal, go on showing until Ctrl-C.
   void close(int code) {
     if (screen_.is_terminal() && !settings_.once && code == 0) return follow_until_stopped();
     screen_.keep();

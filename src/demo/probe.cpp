@@ -1,11 +1,11 @@
 #include "probe.hpp"
 
+#include "kindlb/base/fd.hpp"
 #include "kindlb/http/client.hpp"
 
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerTimeout{5000};
 constexpr std::string_view kPayload = "hello";
 
-/// A datagram socket that is connected to the address: nothing has been sent by that.
+/// A UDP socket that is connected to an address, which chooses the route but sends nothing.
 class UdpSocket {
  public:
   UdpSocket(const core::IpAddress& address, std::uint16_t port) {
@@ -38,15 +38,13 @@ class UdpSocket {
       open(name);
     }
   }
-  ~UdpSocket() { close(fd_); }
-  UdpSocket(const UdpSocket&) = delete;
-  UdpSocket& operator=(const UdpSocket&) = delete;
 
-  /// Where this machine would call from: says which way packets take.
+  /// The source address that the kernel chose; it shows which network the packets would take.
   std::optional<core::IpAddress> source() const {
     sockaddr_storage name{};
     socklen_t size = sizeof name;
-    if (!open_ || getsockname(fd_, reinterpret_cast<sockaddr*>(&name), &size) != 0) return {};
+    if (!connected_ || getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&name), &size) != 0)
+      return {};
     std::array<char, INET6_ADDRSTRLEN> text{};
     const void* address =
         name.ss_family == AF_INET
@@ -57,11 +55,11 @@ class UdpSocket {
   }
 
   std::string exchange(std::string_view payload) const {
-    if (::send(fd_, payload.data(), payload.size(), 0) < 0) return {};
-    pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (::send(fd_.get(), payload.data(), payload.size(), 0) < 0) return {};
+    pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, static_cast<int>(kAnswerTimeout.count())) <= 0) return {};
     std::array<char, 2048> answer{};
-    const auto got = ::recv(fd_, answer.data(), answer.size(), 0);
+    const auto got = ::recv(fd_.get(), answer.data(), answer.size(), 0);
     return got > 0 ? std::string(answer.data(), static_cast<std::size_t>(got)) : std::string();
   }
 
@@ -69,16 +67,16 @@ class UdpSocket {
   template <typename Name>
   void open(const Name& name) {
     const auto* address = reinterpret_cast<const sockaddr*>(&name);
-    fd_ = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    open_ = fd_ >= 0 && connect(fd_, address, sizeof name) == 0;
+    fd_.reset(socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    connected_ = fd_ && connect(fd_.get(), address, sizeof name) == 0;
   }
 
-  int fd_ = -1;
-  bool open_ = false;
+  base::Fd fd_;
+  bool connected_ = false;
 };
 
-bool is_routed_into(const UdpSocket& line, const docker::Network& network) {
-  const auto source = line.source();
+bool is_routed_into(const UdpSocket& socket, const docker::Network& network) {
+  const auto source = socket.source();
   return source && std::ranges::any_of(network.subnets, [&](const auto& subnet) {
            return subnet.cidr.contains(*source);
          });
@@ -113,8 +111,8 @@ Probe probe_udp(const core::IpAddress& address, std::uint16_t port) {
   return out;
 }
 
-/// The network is young: the kernel takes up to two seconds to find out that nobody else has this
-/// machine's IPv6 address there, and does not call from it before.
+/// Wait until this machine routes the address into the network. On a new network, the kernel spends
+/// up to two seconds on duplicate address detection before it uses its own IPv6 address there.
 bool await_route(const core::IpAddress& address, const docker::Network& network) {
   const auto deadline = std::chrono::steady_clock::now() + kAnswerTimeout;
   while (!is_routed_into(UdpSocket(address, 1), network)) {

@@ -18,7 +18,7 @@ winsize size_now() {
 }  // namespace
 
 Screen::Screen() : terminal_(isatty(STDOUT_FILENO) != 0) {
-  if (terminal_) std::fputs("\033[?25l", stdout);  // no cursor: it would jump about
+  if (terminal_) std::fputs("\033[?25l", stdout);  // it would jump around with every redraw
 }
 
 Screen::~Screen() {

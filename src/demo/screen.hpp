@@ -1,6 +1,6 @@
 #pragma once
-// Where the demo shows itself: lines that stay, and on a terminal a frame below them that is
-// drawn again and again in its place.
+// The demo's output: lines that stay, and, on a terminal, a frame below them that is redrawn in
+// place. Used by one thread; nothing else may write to standard output meanwhile.
 
 #include <cstddef>
 #include <string>
@@ -10,7 +10,7 @@ namespace kindlb::demo {
 
 class Screen {
  public:
-  Screen();  ///< looks whether standard output is a terminal
+  Screen();  ///< hides the cursor if standard output is a terminal; the destructor shows it again
   ~Screen();
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
@@ -19,10 +19,11 @@ class Screen {
   std::size_t width() const;
   std::size_t height() const;
 
+  /// Print a line that stays, above the frame.
   void say(const std::string& line);
-  /// Replaces the frame; does nothing elsewhere.
+  /// Replace the frame. Does nothing if standard output is not a terminal.
   void draw(const std::vector<std::string>& frame);
-  /// The frame stays where it is, and what follows goes below.
+  /// Leave the frame as it is: what follows goes below it.
   void keep() { drawn_.clear(); }
 
  private:

@@ -1,5 +1,6 @@
 #include "script.hpp"
 
+#include "kindlb/base/sleep.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "probe.hpp"
 
@@ -20,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kName = "story";
 constexpr auto kStepTimeout = 60s;
 
-/// Breaks a text into lines of at most `width`.
+/// Break a text into lines of at most `width` columns.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   std::vector<std::string> out(1);
   std::istringstream words(text);
@@ -54,9 +55,12 @@ class ScriptPlayer {
     return !step.answers || probe_service();
   }
 
-  /// Until Enter, or for a while.
+  /// Wait for --pause, or until Enter on a terminal.
   void pause() {
-    if (settings_.pause) return wait_for(std::chrono::seconds(*settings_.pause));
+    if (settings_.pause) {
+      base::sleep_for(stop_, std::chrono::seconds(*settings_.pause));
+      return;
+    }
     if (!screen_.is_terminal() || isatty(STDIN_FILENO) == 0) return;
     screen_.say("   [Enter]");
     while (!stop_.stop_requested()) {
@@ -81,7 +85,7 @@ class ScriptPlayer {
     for (std::string line; std::getline(commands, line);) screen_.say("   $ " + line);
   }
 
-  /// Tells what happens until the step is over.
+  /// Print the changes until the step is over.
   bool follow(const Step& step) {
     while (!stop_.stop_requested()) {
       const auto news = watch_.changes(seen_);
@@ -122,13 +126,6 @@ class ScriptPlayer {
       good = good && one.good;
     }
     return good;
-  }
-
-  void wait_for(std::chrono::seconds time) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop_, time, [] { return false; });
   }
 
   const Settings& settings_;

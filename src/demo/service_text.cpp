@@ -20,7 +20,7 @@ std::string status_text(ConditionStatus status) {
   return status == ConditionStatus::False ? "False" : "Unknown";
 }
 
-/// "LoadBalancerServing" is "Serving" here: they are all about load balancers.
+/// "LoadBalancerServing" is shortened to "Serving": all of them are about load balancers.
 std::string condition_text(const Condition& condition) {
   constexpr std::string_view kPrefix = "LoadBalancer";
   auto name = condition.type;
@@ -123,7 +123,7 @@ Cells cells_of(const Row& row) {
           row.conditions};
 }
 
-/// Green serves, red does not, yellow is on the way or less than asked for.
+/// Green: serves. Red: does not. Yellow: being provisioned, or degraded. Dim: no conditions.
 const char* colour_of(const Row& row) {
   const auto has = [&](const char* part) { return row.conditions.find(part) != std::string::npos; };
   if (has("Provisioning=True") || has("Degraded=True")) return "\033[33m";

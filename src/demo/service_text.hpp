@@ -1,5 +1,5 @@
 #pragma once
-// What the demo says about Services, as text. Pure.
+// Services as text for the demo: conditions, ports, differences, table rows. Pure.
 
 #include "kindlb/core/service.hpp"
 
@@ -11,14 +11,14 @@ namespace kindlb::demo {
 bool is_serving(const core::Service& service);
 bool is_provisioning(const core::Service& service);
 
-/// "Serving=False/Provisioning Provisioning=True"; a reason that only repeats the value is left
-/// out. Empty: no provider has said anything.
+/// Return "Serving=False/Provisioning Provisioning=True"; a reason that only repeats the value is
+/// left out. Empty: there are no conditions.
 std::string conditions_text(const core::Service& service);
-/// "198.51.100.254 fd00::1"
+/// Return "198.51.100.254 fd00::1".
 std::string addresses_text(const core::Service& service);
-/// "80/TCP 53/UDP 9999/SCTP!": with a mark where the port status has an error.
+/// Return "80/TCP 53/UDP 9999/SCTP!"; the mark means that the port's status has an error.
 std::string ports_text(const core::Service& service);
-/// What a person would call the difference, one item each; `before` may be null.
+/// Describe what has changed, one item per change. `before` null: the Service is new.
 std::vector<std::string> differences(const core::Service* before, const core::Service& after);
 
 /// One Service as the table shows it.
@@ -31,8 +31,8 @@ struct Row {
   bool recently_changed = false;  ///< changed a moment ago
 };
 
-/// Short: further addresses are counted, and Provisioning=False goes without saying. Answer and
-/// freshness are the caller's.
+/// Return a short row: further addresses are only counted, and Provisioning=False is left out. The
+/// caller fills in the answer and recently_changed.
 Row row_of(const core::Service& service);
 
 struct TableShape {
@@ -40,7 +40,7 @@ struct TableShape {
   bool colour = false;
 };
 
-/// The heading and a line for each row.
+/// Return the heading and one line per row.
 std::vector<std::string> table(const std::vector<Row>& rows, const TableShape& shape);
 
 }  // namespace kindlb::demo

@@ -22,7 +22,7 @@ spec:
   - {name: http, port: 80, targetPort: 8080}
 )";
 
-/// Status and reason of a condition; a reason of "" matches any.
+/// Whether a condition has this status and reason; an empty reason matches any.
 bool is(const Service& service, const char* type, core::ConditionStatus status,
         const std::string& reason = "") {
   const auto* const found = find_condition(service.status.conditions, type);

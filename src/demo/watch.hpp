@@ -1,6 +1,7 @@
 #pragma once
-// What the demo knows: all Services and who is behind them, by watching the API as anybody could.
-// Safe from any thread.
+// What the demo knows of the API: all Services of type LoadBalancer, their endpoints, and a journal
+// of what has changed. The reflectors' threads fill it, the demo's thread reads it; every method
+// may be called from any thread.
 
 #include "kindlb/kube/api.hpp"
 
@@ -15,7 +16,7 @@
 
 namespace kindlb::demo {
 
-/// One thing that happened to a Service.
+/// One entry of the journal.
 struct Change {
   std::chrono::system_clock::time_point at;
   std::string service;
@@ -26,12 +27,12 @@ class Watch final : public kube::Observer {
  public:
   using Services = std::map<std::string, core::Service>;
 
-  /// Of type LoadBalancer, by name.
+  /// Return the Services of type LoadBalancer by name.
   Services services() const;
   bool has_ready_endpoints(const std::string& service) const;
-  /// Those since number `from`, which counts from 0.
+  /// Return the journal from entry `from` on, counted from 0. Entries are never removed.
   std::vector<Change> changes(std::size_t from) const;
-  /// Waits for a change after number `from`, or the limit. False: it has not come.
+  /// Wait until the journal has more than `from` entries; return false if the limit passed first.
   bool wait(std::size_t from, std::chrono::milliseconds limit, const std::stop_token& stop);
 
   void services_listed(std::vector<core::Service> all) override;
@@ -46,6 +47,7 @@ class Watch final : public kube::Observer {
   void watch_state(const std::string&, const core::Result<void>&) override {}
 
  private:
+  /// Append to the journal. The caller holds the lock.
   void note(const std::string& service, std::string what);
 
   mutable std::mutex mutex_;
