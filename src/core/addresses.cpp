@@ -29,9 +29,10 @@ std::optional<IpAddress> highest_free(const AddressSpace& space) {
   const auto top = space.subnet.last().previous();
   for (const auto& pool : pools) {
     if (!top || pool.family() != first.family()) continue;
-    // A pool may reach beyond the network: what is outside is nobody's to give.
+    // A pool may exceed the subnet (--ip-range is not checked against it): clip it.
     std::optional<IpAddress> candidate = std::min(pool.last, *top);
-    // Downwards beside those that are taken: the run of them is as long as there are Services.
+    // Walk downwards with an iterator into `taken`: a lookup per step would be quadratic with many
+    // Services, whose addresses form one long run at the top.
     auto held = space.taken.upper_bound(*candidate);
     while (candidate && *candidate >= pool.first && *candidate > first) {
       if (held == space.taken.begin() || *std::prev(held) != *candidate) return candidate;

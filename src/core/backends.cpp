@@ -15,14 +15,15 @@ void sort_unique(std::vector<T>& items) {
   items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
-/// Nobody answers from a node that stands still, however ready the API believes it to be.
+/// Endpoints on a stopped or paused node do not answer. The node lifecycle controller takes 40 s
+/// and more to notice; the Docker engine reports it at once.
 bool is_halted(const Endpoint& endpoint, const Nodes& nodes) {
   const auto node = nodes.find(endpoint.node);
   return node != nodes.end() && node->second.halted;
 }
 
-/// Ready ones; when nobody is ready, those that terminate but still serve, so that a rolling update
-/// loses nothing.
+/// Return the ready endpoints; if there are none, those that are terminating but still serving, as
+/// kube-proxy does (KEP-1669), so that a rolling update loses no connection.
 std::vector<std::pair<const EndpointSlice*, const Endpoint*>> usable_endpoints(
     const PathInput& input) {
   std::vector<std::pair<const EndpointSlice*, const Endpoint*>> ready;
@@ -46,7 +47,8 @@ std::optional<IpAddress> node_address(const Node& node, IpFamily family) {
   return std::nullopt;
 }
 
-/// Nothing: no route needed, or none possible (then `problem` says why).
+/// Return the route to an endpoint. Nothing: no route is needed, or none is possible (then
+/// `problem` says why).
 std::optional<Route> route_to(const Endpoint& endpoint, const PathInput& input,
                               std::string& problem) {
   if (input.subnet.contains(endpoint.address)) return std::nullopt;
@@ -62,7 +64,8 @@ std::optional<Route> route_to(const Endpoint& endpoint, const PathInput& input,
   return std::nullopt;
 }
 
-/// Two slices may name different nodes for one address while it moves; the kernel takes one route.
+/// Keep one route per destination: while a pod's address moves, two slices may name different nodes
+/// for it, but the kernel accepts only one route. Sorted input makes the choice stable.
 void drop_rival_routes(std::vector<Route>& sorted) {
   const auto same_host = [](const Route& a, const Route& b) { return a.to == b.to; };
   sorted.erase(std::unique(sorted.begin(), sorted.end(), same_host), sorted.end());
@@ -97,7 +100,7 @@ std::string exclusion_advice(std::size_t excluded) {
          "; remove it with: kubectl label nodes --all " + kExcludeLabel + "-";
 }
 
-/// Why none of the nodes that `concerns` picks may take traffic.
+/// Explain why none of the nodes selected by `concerns` may take traffic.
 template <typename Concerns>
 std::string why_no_node(const PathInput& input, Concerns concerns) {
   std::size_t excluded = 0;
@@ -114,7 +117,8 @@ std::string why_no_node(const PathInput& input, Concerns concerns) {
   return "none of the nodes is Ready; see: kubectl get nodes";
 }
 
-/// Nodes without anybody behind the Service are no problem: then there is nobody to reach.
+/// Explain why there is no eligible node. With traffic policy Local and no ready endpoint there is
+/// nothing to explain: the load balancer works, but has no backend (docs/contract.md §2).
 std::string node_problem(const PathInput& input, std::size_t ready) {
   const bool any_node = std::any_of(input.nodes.begin(), input.nodes.end(),
                                     [](const auto& item) { return takes_traffic(item.second); });
@@ -141,7 +145,7 @@ Path direct_path(const PathInput& input) {
     std::string problem;
     const auto route = route_to(*endpoint, input, problem);
     if (!problem.empty()) {
-      // One is enough to tell, and always the same one.
+      // Report one problem, and always the same one, or the message would flap.
       if (path.problem.empty() || problem < path.problem) path.problem = problem;
       continue;
     }

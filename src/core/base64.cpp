@@ -13,7 +13,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/// Up to two trailing '=' removed; nothing when the length cannot be base64.
+/// Remove up to two trailing '='. Nothing when the length cannot be base64.
 std::optional<std::string_view> without_padding(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);

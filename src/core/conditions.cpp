@@ -8,6 +8,7 @@ namespace kindlb::core {
 
 namespace {
 
+/// A condition without its time.
 struct Wanted {
   ConditionStatus status = ConditionStatus::False;
   const char* reason = "";
@@ -74,10 +75,14 @@ Wanted wanted_serving(const Progress& progress) {
   return {};
 }
 
+/// Move a transition time: the API stores whole seconds, so a second change within one second must
+/// still be visible (docs/contract.md §2).
 Timestamp bumped(const Condition& previous, Timestamp now) {
   return std::max(now, previous.last_transition + std::chrono::seconds(1));
 }
 
+/// Give a condition its time. The time moves when the status flips or `bump` is set, and stays
+/// otherwise, whatever happens to reason and message.
 Condition settle(const char* type, const Wanted& wanted, const Condition* previous, bool bump,
                  Timestamp now) {
   Condition out{type, wanted.status, wanted.reason, wanted.message, now};
@@ -89,9 +94,9 @@ Condition settle(const char* type, const Wanted& wanted, const Condition* previo
   return out;
 }
 
-/// While nothing new is asked for or takes effect Serving keeps its words too, or every change of
-/// the endpoints would be a write. The exception: an update that fails must say which specification
-/// is served.
+/// Keep Serving's previous message while nothing new is requested or takes effect, or every change
+/// of the endpoints would be a write. UpdateFailing is the exception: its message must say which
+/// specification is being served (docs/contract.md §2).
 void keep_words(Condition& serving, const Condition* previous, Phase phase, bool over) {
   if (previous == nullptr || previous->status != ConditionStatus::True) return;
   if (phase == Phase::Updating || (phase == Phase::Serving && !over))
@@ -102,7 +107,7 @@ std::optional<Condition> degraded_condition(const Service& service, const Progre
                                             bool bump, Timestamp now) {
   if (!serves(progress.phase)) return std::nullopt;
   const auto* previous = find_condition(service.status.conditions, kDegradedCondition);
-  // What is served until the work is done is what was told before.
+  // Until the work is done the previous specification is served, with its limitations.
   if (progress.phase != Phase::Serving)
     return previous == nullptr ? std::nullopt : std::optional(*previous);
   if (progress.degraded.empty()) return std::nullopt;
@@ -112,13 +117,15 @@ std::optional<Condition> degraded_condition(const Service& service, const Progre
   return out;
 }
 
+/// Return status.loadBalancer.ingress for the phase. It changes only when new values are true:
+/// while work is under way or failing, the reported addresses stay, because they come back.
 std::vector<Ingress> ingress_for(const Service& service, const Progress& progress) {
   if (progress.phase == Phase::Refused) return {};
   if (progress.phase == Phase::Serving) return progress.ingress;
   return was_ours(service) ? service.status.ingress : std::vector<Ingress>{};
 }
 
-/// What we own of the Service's present status, in the form of a write.
+/// Return the fields we own on the Service as they are now, in the form of a write.
 StatusApply present(const Service& service) {
   StatusApply out{.key = service.key, .uid = service.uid, .finalizer = has_finalizer(service)};
   const auto observed = service.annotations.find(kObservedAnnotation);
@@ -130,8 +137,8 @@ StatusApply present(const Service& service) {
   return out;
 }
 
-/// While Serving stays True: new semantics in effect, an update that fails (only then do the words
-/// change), or one that begins.
+/// Return the Event for an update during which Serving stays True: new semantics took effect (its
+/// time moved), the update fails (its message changed), or the update begins.
 std::optional<EventNote> update_event(const Condition& before, const Condition& serving,
                                       const Condition& provisioning, bool began) {
   if (serving.last_transition != before.last_transition)
@@ -171,8 +178,8 @@ std::optional<StatusApply> next_status(const Service& service, const std::string
   const auto* old_serving = find_condition(current.conditions, kServingCondition);
   const auto* old_provisioning = find_condition(current.conditions, kProvisioningCondition);
   const bool changed = current.observed != hash;
-  // New semantics take effect when the work for them ends, or at once when there was none to do
-  // and what is reported differs.
+  // New semantics take effect when the work for them ends (Provisioning was True), or at once when
+  // there was no work to do and the reported addresses or ports differ.
   const bool worked = is_true(current.conditions, kProvisioningCondition);
   const bool finished = progress.phase == Phase::Serving &&
                         ((worked && !progress.unchanged) || progress.ingress != current.ingress);

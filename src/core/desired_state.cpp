@@ -6,17 +6,19 @@ namespace kindlb::core {
 
 namespace {
 
+/// A probe succeeds with the first target that answers; more only cost time when all are down.
 constexpr std::size_t kTargetsPerProbe = 4;
 
 NetworkEnvironment environment_of(const ServiceSnapshot& snapshot) {
-  // Before the network is known nothing is refused for want of it.
+  // A refusal is final until the spec changes: do not refuse for a network that is not known yet.
   if (snapshot.network.empty()) return {.families = {IpFamily::V4, IpFamily::V6}};
   NetworkEnvironment out{.families = {}, .network = &snapshot.network};
   for (const auto& [family, space] : snapshot.network) out.families.insert(family);
   return out;
 }
 
-/// What this Service may keep, the best claim first.
+/// Return the addresses this Service may keep, in order of authority: what clients were given in
+/// status, what the proxy holds (status may have been lost), what an earlier plan reserved.
 std::vector<IpAddress> preferred_addresses(const DesiredState& desired, IpFamily family) {
   auto out = reported_addresses(desired.service(), family);
   const auto& snapshot = desired.snapshot;
@@ -25,6 +27,9 @@ std::vector<IpAddress> preferred_addresses(const DesiredState& desired, IpFamily
   return out;
 }
 
+/// Return the requested address, else a kept one, else a new one. Adoption before allocation: until
+/// `may_allocate`, an address the Service does not hold already is not handed out, because its
+/// holder may not have been listed yet.
 std::optional<IpAddress> address_for(const DesiredState& desired, IpFamily family,
                                      const AddressSpace& space) {
   const auto preferred = preferred_addresses(desired, family);
@@ -48,8 +53,9 @@ std::optional<IpFamily> choose_addresses(DesiredState& desired) {
   return std::nullopt;
 }
 
-/// Direct is not tried again under a Service that is served through node ports: only a probe can
-/// tell whether it works by now, and connections would pay for a guess.
+/// Return whether Auto must not choose the direct path. A Service served through node ports stays
+/// on them, also after a restart that forgot why (the revision names the path): only a probe can
+/// tell whether the direct path works by now, and switching on a guess would break connections.
 bool direct_is_blocked(const ServiceSnapshot& snapshot) {
   if (snapshot.direct_proven) return false;
   return snapshot.direct_blocked ||
@@ -68,6 +74,7 @@ void choose_paths(DesiredState& desired) {
                                                        direct_is_blocked(desired.snapshot)));
 }
 
+/// UDP cannot be probed: silence is no proof. UDP-only Services wait for Envoy's ACK alone (§2).
 std::vector<Probe> probes_of(const ProxyConfig& config) {
   std::vector<Probe> out;
   for (const auto& backend : config.backends) {
@@ -79,7 +86,7 @@ std::vector<Probe> probes_of(const ProxyConfig& config) {
   return out;
 }
 
-/// What the proxy would be told if pods were reached directly; nothing where that cannot work.
+/// Return the configuration for the direct path, or nothing if it cannot be built.
 std::optional<ProxyConfig> direct_config(const DesiredState& desired) {
   std::map<IpFamily, Path> paths;
   for (const auto& [family, address] : desired.addresses) {
@@ -90,8 +97,10 @@ std::optional<ProxyConfig> direct_config(const DesiredState& desired) {
   return wanted_config(desired.service(), desired.verdict, desired.addresses, paths);
 }
 
-/// The way back: while node ports go on serving, the proxy gets the routes to the pods and tries
-/// them. Without TCP there is nothing to try; then the node ports stay.
+/// Prepare the return from node ports to the direct path: while node ports go on serving, give the
+/// proxy the routes to the pods and probe them. Traffic moves only after a probe has succeeded
+/// (direct_proven). Without a TCP port there is nothing to probe, and the Service stays on node
+/// ports.
 void prepare_direct_retry(DesiredState& desired) {
   if (desired.config.direct || datapath_for(desired.request, desired.policy) != Datapath::Auto ||
       !is_settled(desired))

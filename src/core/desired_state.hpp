@@ -1,6 +1,7 @@
 #pragma once
-// Everything the planning of one Service of ours works on: its wishes, the verdict, and what its
-// proxy would be told. Built once per plan; the rest of the plan only reads it.
+// The desired state of one Service: its request, the verdict on it, and the configuration its proxy
+// should have. Built once per plan in two steps (begin, complete); the rest of the plan compares it
+// with the snapshot and only reads it. Private to core.
 
 #include "kindlb/core/plan.hpp"
 #include "kindlb/core/service_request.hpp"
@@ -13,6 +14,7 @@
 
 namespace kindlb::core {
 
+/// Refers to the snapshot and the policy, which must outlive it.
 struct DesiredState {
   const ServiceSnapshot& snapshot;
   const Policy& policy;
@@ -23,46 +25,50 @@ struct DesiredState {
   std::map<IpFamily, Path> paths;
   ProxyConfig config;
   Revision revision;
-  bool on_fallback = false;  ///< through node ports, though pods might be reached directly by now
-  std::vector<Probe>
-      direct_probes;  ///< tries of the direct way from there; its routes are in `config`
+  bool on_fallback = false;  ///< node ports are used although the direct path could be retried
+  /// Set while the direct path is retried: probes to run over it. The routes they need are in
+  /// `config`, whose listeners still use node ports.
+  std::vector<Probe> direct_probes;
 
   const Service& service() const { return *snapshot.service; }
   const std::vector<Condition>& conditions() const { return snapshot.service->status.conditions; }
 };
 
-/// Wishes and verdict.
+/// Fill in hash, request and verdict.
 DesiredState begin_desired_state(const ServiceSnapshot& snapshot, const Policy& policy);
 
-/// The family that has no address to give (or may not give one yet), or nothing: then addresses,
-/// paths and configuration are there.
+/// Fill in addresses, paths, configuration and revision. On failure return the family that no
+/// address is available for (or may be allocated for yet).
 std::optional<IpFamily> complete_desired_state(DesiredState& desired);
 
 std::vector<Ingress> wanted_ingress(const DesiredState& desired);
 std::vector<Probe> wanted_probes(const DesiredState& desired);
 
-/// By us: a condition that another provider left behind says nothing about our proxy.
+/// Return whether the Service is reported as serving by us: a condition that another provider left
+/// behind says nothing about our proxy.
 bool reported_serving(const Service& service);
 
-/// The proxy still does what was told before.
+/// Return whether the proxy still serves the configuration reported before this change.
 bool serves_previous(const DesiredState& desired);
 
-/// These wishes are the ones acted on: the Service carries their hash.
+/// Return whether this spec has been acted on: kindlb.dev/observed has its hash.
 bool is_observed(const DesiredState& desired);
 
-/// Slices of a new Service have not been seen yet, but may be on their way.
+/// Return whether the EndpointSlices of a new Service may still be on their way (kSliceGrace).
 bool endpoints_unknown(const ServiceSnapshot& snapshot);
 
-/// How much longer kindlb.dev/fault-provisioning-delay keeps this work from being done.
+/// Return for how much longer kindlb.dev/fault-provisioning-delay holds this work back.
 std::optional<std::chrono::milliseconds> delay_left(const DesiredState& desired);
 
-/// Something else was sent since: what the proxy acknowledged may be over at any moment.
+/// Return whether another revision is in flight: then what the proxy acknowledged may be replaced
+/// at any moment and proves nothing.
 bool is_overtaken(const DesiredState& desired);
 
-/// These wishes were fulfilled and told before.
+/// Return whether this desired state has been reached and reported before, so that only endpoints
+/// can have changed.
 bool is_settled(const DesiredState& desired);
 
-/// Where the work stands, for the conditions.
+/// Compare the desired state with the snapshot, for the conditions.
 Progress progress_of(const DesiredState& desired);
 
 }  // namespace kindlb::core

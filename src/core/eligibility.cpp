@@ -15,6 +15,7 @@ bool class_is_ours(const Service& service, const Policy& policy) {
   return std::find(policy.classes.begin(), policy.classes.end(), *wanted) != policy.classes.end();
 }
 
+/// Return whether an annotation is part of the observed hash. The hash itself is not, of course.
 bool is_relevant_annotation(std::string_view annotation, const Policy& policy) {
   return (annotation.starts_with("kindlb.dev/") && annotation != kObservedAnnotation) ||
          annotation == "service.beta.kubernetes.io/load-balancer-source-ranges" ||

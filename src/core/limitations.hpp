@@ -1,5 +1,5 @@
 #pragma once
-// What a verdict is made of, while it is being made.
+// The intermediate result of evaluate(): what cannot be provided, and why. Private to core.
 
 #include "kindlb/core/verdict.hpp"
 
@@ -8,8 +8,8 @@
 
 namespace kindlb::core {
 
-/// Something that cannot be had. In parts, since what is served instead must not be told of a
-/// Service that is refused.
+/// Something that cannot be provided. Kept in parts, because `instead` must not appear in the
+/// message of a refused Service.
 struct Limitation {
   std::string feature;  ///< as in Reason
   std::string reason;
@@ -18,13 +18,14 @@ struct Limitation {
   std::string remedy;
 };
 
-/// What must be refused whatever the Service requires is kept apart.
+/// Degradable limitations become fatal when the Service requires the feature; others always are.
 struct Limitations {
   std::vector<Limitation> degradable;
   std::vector<Limitation> fatal;
 };
 
-/// Which ports are opened: `can` says which protocols, how many, and which together.
+/// Decide which ports are opened, given which protocols, how many, and which combinations `can`
+/// allows.
 void evaluate_ports(const Service& service, const Capabilities& can, Verdict& verdict,
                     Limitations& limitations);
 

@@ -15,7 +15,8 @@ bool serves(const ProxyLoad& proxy, const PlacementRequest& need, std::size_t se
   return proxy.cluster == need.cluster && below_limit && has_room(proxy, need.watches);
 }
 
-/// The fullest first, so that gaps are closed and proxies stay few; then the smallest name.
+/// Prefer the fullest proxy, so that gaps close and proxies stay few; then the smallest id, so that
+/// the choice does not depend on the order of the input.
 bool is_better(const ProxyLoad& a, const ProxyLoad& b) {
   return std::tie(b.watches, b.services, a.id) < std::tie(a.watches, a.services, b.id);
 }
@@ -33,7 +34,7 @@ std::optional<std::string> place(const std::vector<ProxyLoad>& proxies,
   const ProxyLoad* blank = nullptr;
   for (const auto& proxy : proxies) {
     if (!proxy.healthy || proxy.network != need.network) continue;
-    // One of its own is taken whatever the Service needs: no other would be larger.
+    // An idle proxy is taken whatever the Service needs: a new one would not be larger.
     const bool is_blank = proxy.cluster.empty();
     if (!is_blank && !serves(proxy, need, services_per_proxy)) continue;
     const auto*& best = is_blank ? blank : shared;
@@ -44,7 +45,7 @@ std::optional<std::string> place(const std::vector<ProxyLoad>& proxies,
 }
 
 namespace {
-/// UDP with affinity has a cluster beside the usual one (envoy/render).
+/// UDP with session affinity is rendered as two clusters (envoy/render).
 std::size_t watches_of(Protocol protocol, Affinity affinity) {
   return protocol == Protocol::Udp && affinity == Affinity::ClientIp ? 2 : 1;
 }

@@ -8,10 +8,10 @@ namespace kindlb::core {
 
 namespace {
 
-/// How long a wish that somebody else stands in the way of waits without an event.
+/// When to plan again for a resource that another container may release: that is no event we see.
 constexpr std::chrono::seconds kLookAgain{30};
 
-/// A Warning for each annotation that makes no sense: once per change of the Service.
+/// Return a Warning Event for each ignored annotation. Sent once per change of the Service.
 std::vector<EventNote> annotation_warnings(const DesiredState& desired) {
   std::vector<EventNote> out;
   for (const auto& mistake : desired.request.mistakes)
@@ -19,6 +19,7 @@ std::vector<EventNote> annotation_warnings(const DesiredState& desired) {
   return out;
 }
 
+/// Add the status write for `progress`, and its Events, to the plan.
 void report(Plan& plan, const DesiredState& desired, Progress progress) {
   if (progress.phase == Phase::Serving) plan.last_reported = {desired.hash, desired.revision.shape};
   if (desired.verdict.outcome == Outcome::Degrade) progress.degraded = desired.verdict.reasons;
@@ -38,7 +39,7 @@ Plan refuse(const DesiredState& desired) {
   plan.unreserve = true;
   plan.remove_proxy = desired.snapshot.proxy.present || desired.snapshot.proxy.coming;
   report(plan, desired, refusal(desired));
-  // Whoever holds the address that is asked for may let go of it.
+  // The holder of the requested address may release it.
   if (!desired.request.addresses.by_family.empty()) plan.again = kLookAgain;
   return plan;
 }
@@ -50,6 +51,8 @@ std::string exhaustion_text(const ServiceSnapshot& snapshot, IpFamily family) {
          "; delete a Service, widen --ip-range or use a larger docker network.";
 }
 
+/// No address for `family`: because the network is not known (a failure, or too early to tell), or
+/// because it is exhausted.
 Plan no_address(const DesiredState& desired, IpFamily family) {
   Plan plan;
   const auto& snapshot = desired.snapshot;
@@ -61,7 +64,7 @@ Plan no_address(const DesiredState& desired, IpFamily family) {
     return plan;
   }
   if (snapshot.network.empty() || !snapshot.may_allocate) {
-    // Nothing is wrong yet: who has which address is still being learned.
+    // Not a failure: the addresses in use are still being listed. Write nothing meanwhile.
     plan.again = std::chrono::milliseconds(100);
     return plan;
   }
@@ -72,13 +75,15 @@ Plan no_address(const DesiredState& desired, IpFamily family) {
   return plan;
 }
 
-/// Whether the first write for these wishes has been accepted: nothing is claimed before.
+/// Return whether the first write for this spec was accepted. Nothing is created before: the
+/// finalizer in it is what guarantees the cleanup (docs/contract.md §1).
 bool announced(const DesiredState& desired) {
   return is_observed(desired) && has_finalizer(desired.service()) &&
          find_condition(desired.conditions(), kServingCondition) != nullptr;
 }
 
-/// The message for the proxy, if it has not got it already.
+/// Claim a proxy, or send it the desired configuration unless it has it, is about to have it, or
+/// has rejected it. A rejected revision is not sent again before the retry clears it.
 void drive_proxy(Plan& plan, const DesiredState& desired) {
   const auto& snapshot = desired.snapshot;
   const auto& proxy = snapshot.proxy;
@@ -97,8 +102,8 @@ void drive_proxy(Plan& plan, const DesiredState& desired) {
   plan.probes = probes;
 }
 
-/// While a delay lasts a proxy goes on with what it has, or, where Serving was promised to be
-/// False, keeps the addresses and answers on none of them.
+/// During an injected delay a proxy goes on with what it has. Where Serving is reported as False it
+/// keeps the addresses but must not answer on them, or the condition would lie.
 void hold_proxy(Plan& plan, DesiredState& desired, std::chrono::milliseconds left) {
   plan.again = left;
   if (reported_serving(desired.service()) || !desired.snapshot.proxy.present) return;
@@ -109,6 +114,8 @@ void hold_proxy(Plan& plan, DesiredState& desired, std::chrono::milliseconds lef
   drive_proxy(plan, desired);
 }
 
+/// The order matters: addresses first (everything else depends on them), then the status write,
+/// then the proxy, and the proxy only once the write has been accepted.
 Plan serve(DesiredState& desired) {
   if (const auto family = complete_desired_state(desired)) return no_address(desired, *family);
   Plan plan;
@@ -139,6 +146,8 @@ Plan serve(DesiredState& desired) {
   return plan;
 }
 
+/// Remove the proxy first and the finalizer once it is gone, so that nothing leaks if kindlb dies
+/// in between (docs/contract.md §1).
 Plan release(const ServiceSnapshot& snapshot, Teardown teardown) {
   Plan plan;
   if (snapshot.proxy.present || snapshot.proxy.coming)
@@ -148,14 +157,14 @@ Plan release(const ServiceSnapshot& snapshot, Teardown teardown) {
   return plan;
 }
 
-/// Without what any provider wrote on it.
+/// Return the Service without what any provider wrote to it.
 Service as_new(Service service) {
   service.status = {};
   service.annotations.erase(kObservedAnnotation);
   return service;
 }
 
-/// As if a proxy had done all that the draft says and had reached somebody through it.
+/// Return the progress as if a proxy had acknowledged everything and reached an endpoint.
 Progress progress_once_done(const DesiredState& desired) {
   const auto service = as_new(desired.service());
   auto snapshot = desired.snapshot;

@@ -1,3 +1,5 @@
+// How far a Service is: the desired state compared with the snapshot, for the conditions of
+// docs/contract.md §2.
 #include "desired_state.hpp"
 
 #include <algorithm>
@@ -6,6 +8,8 @@ namespace kindlb::core {
 
 namespace {
 
+/// Return why no target can be reached, or nothing. A problem with some endpoints is none while
+/// others are served.
 std::string path_problem(const DesiredState& desired) {
   for (const auto& [family, path] : desired.paths) {
     const bool any = std::any_of(path.targets.begin(), path.targets.end(),
@@ -15,13 +19,16 @@ std::string path_problem(const DesiredState& desired) {
   return {};
 }
 
-/// A try of the direct way that was refused takes nothing away from what is served.
+/// Return whether the proxy rejected the desired revision. The rejection of a direct retry does not
+/// count: what is served stays as it was.
 bool is_rejected(const DesiredState& desired) {
   return desired.direct_probes.empty() && !desired.snapshot.proxy.rejection.empty() &&
          desired.snapshot.proxy.rejected == desired.revision;
 }
 
-/// True when the proxy does what the Service asks and somebody could be reached through it.
+/// Return whether the proxy serves the desired state, which is what Serving=True promises: Envoy
+/// has acknowledged this very revision and a probe has reached an endpoint. A Service that was
+/// settled before needs no new proof when only its endpoints change.
 bool fulfilled(const DesiredState& desired) {
   const auto& proxy = desired.snapshot.proxy;
   if (!proxy.present || !proxy.live || proxy.acknowledged.shape != desired.revision.shape)
@@ -34,7 +41,7 @@ bool fulfilled(const DesiredState& desired) {
          proxy.reach == Reach::Refused;
 }
 
-/// The interruption that an annotation asked for is under way.
+/// Return whether an interruption requested by kindlb.dev/fault-interrupt-on-update is under way.
 bool is_interrupted(const DesiredState& desired) {
   const auto* before = find_condition(desired.conditions(), kServingCondition);
   return desired.request.faults.interrupt_on_update && is_observed(desired) && before != nullptr &&
@@ -55,7 +62,8 @@ Progress updating(const DesiredState& desired) {
   return {.phase = Phase::Updating, .message = "The new specification is being set up."};
 }
 
-/// What went wrong, if something did.
+/// Return the failure, if there is one. Rejection and infrastructure failures leave the previous
+/// configuration in service; a lost or dead proxy does not.
 std::optional<Progress> failing(const DesiredState& desired) {
   const auto& proxy = desired.snapshot.proxy;
   const bool served = reported_serving(desired.service());
@@ -83,8 +91,8 @@ std::optional<Progress> failing(const DesiredState& desired) {
 Progress unfulfilled(const DesiredState& desired) {
   if (auto failed = failing(desired)) return *failed;
   if (serves_previous(desired) || is_interrupted(desired)) return updating(desired);
-  // A failure stays told until it is over: going back to "Provisioning" between two tries would
-  // only make the status flicker. Words somebody asked for are over once nobody asks any more.
+  // Keep reporting a failure until it is over: returning to "Provisioning" between two attempts
+  // would make the status flap. A new spec starts afresh, which also ends an injected failure.
   const auto* before = find_condition(desired.conditions(), kServingCondition);
   if (before != nullptr && before->reason == "Infrastructure" && is_observed(desired))
     return {.phase = Phase::Failing, .message = before->message};
@@ -139,12 +147,12 @@ bool endpoints_unknown(const ServiceSnapshot& snapshot) {
 std::optional<std::chrono::milliseconds> delay_left(const DesiredState& desired) {
   const auto delay = desired.request.faults.provisioning_delay;
   if (delay.count() == 0) return std::nullopt;
-  // The annotation is about work for new wishes, not about a proxy that was lost.
+  // The annotation delays work for a new spec, not the replacement of a lost proxy.
   if (reported_serving(desired.service()) && !serves_previous(desired)) return std::nullopt;
   if (!is_observed(desired)) return delay;
   const auto* provisioning = find_condition(desired.conditions(), kProvisioningCondition);
   const auto* serving = find_condition(desired.conditions(), kServingCondition);
-  // Nor is it about work that began with a failure.
+  // Nor does it delay the retry of failed work.
   if (provisioning == nullptr || provisioning->status != ConditionStatus::True ||
       (serving != nullptr && serving->reason == "Infrastructure"))
     return std::nullopt;
@@ -158,8 +166,7 @@ bool is_overtaken(const DesiredState& desired) {
   return !sent.empty() && sent != desired.revision;
 }
 
-/// What changes now are endpoints, which come and go without a word; new wishes that change nothing
-/// for the proxy need no new proof either.
+/// A new spec that changes nothing for the proxy (same revision) is settled at once.
 bool is_settled(const DesiredState& desired) {
   return reported_serving(desired.service()) &&
          !is_true(desired.conditions(), kProvisioningCondition) &&

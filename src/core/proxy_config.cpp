@@ -66,6 +66,8 @@ Revision Revision::parse(const std::string& text) {
   return {text.substr(0, dot), text.substr(dot + 1)};
 }
 
+/// `shape` and `flow` are persisted by the agent: a change of what is hashed here makes every
+/// Service be sent to its proxy once more after an upgrade.
 Revision revision_of(const ProxyConfig& config) {
   Hasher shape;
   Hasher flow;

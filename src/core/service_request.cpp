@@ -14,11 +14,11 @@ constexpr const char* kRangesAnnotation = "service.beta.kubernetes.io/load-balan
 constexpr const char* kAddressesAnnotation = "kindlb.dev/load-balancer-ips";
 constexpr std::chrono::hours kLongestDelay{1};
 
-/// Reads one annotation. What it returns: why the value makes no sense, or nothing.
+/// Parse one annotation into `out`. Return advice if the value is invalid, else nothing.
 using ReadAnnotation = std::string (*)(const std::string& value, ServiceRequest& out);
 
 std::string read_required(const std::string& value, ServiceRequest& out) {
-  // Names nobody has heard of are for the verdict: it refuses them.
+  // Unknown names are kept: the verdict refuses them (docs/contract.md §3).
   for (auto& name : base::split_list(value)) out.required.insert(std::move(name));
   return {};
 }
@@ -76,7 +76,7 @@ std::string read_interrupt(const std::string& value, ServiceRequest& out) {
   return {};
 }
 
-/// Read apart, together with spec.loadBalancerIP.
+/// Known, but parsed elsewhere (read_addresses) or not a request at all (kindlb.dev/observed).
 std::string read_nothing(const std::string&, ServiceRequest&) {
   return {};
 }
@@ -110,6 +110,7 @@ void read_annotations(const Service& service, ServiceRequest& out) {
   }
 }
 
+/// The annotation counts only when the field is empty (docs/contract.md §4).
 SourceRanges read_ranges(const Service& service) {
   SourceRanges out;
   auto entries = service.spec.source_ranges;
@@ -144,7 +145,8 @@ void choose(ChosenAddresses& out, const std::string& field, const std::string& t
     out.problems.push_back(field + " " + text + " is a second " + name_of(family) + " address");
 }
 
-/// The annotation goes first: it is the newer and can name one address per family.
+/// The annotation takes precedence: unlike the deprecated spec.loadBalancerIP it can name an
+/// address for each family.
 ChosenAddresses read_addresses(const Service& service) {
   ChosenAddresses out;
   if (const auto found = service.annotations.find(kAddressesAnnotation);

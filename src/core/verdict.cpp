@@ -12,7 +12,7 @@ namespace kindlb::core {
 
 namespace {
 
-/// One Service before its judge, with what it may rely on.
+/// The inputs of one evaluation.
 struct Context {
   const Service& service;
   const ServiceRequest& request;
@@ -21,7 +21,7 @@ struct Context {
   Capabilities can;
 };
 
-/// What the Service itself asks us to act as if we could not (kindlb.dev/fault-unsupported).
+/// Return the capabilities without those that kindlb.dev/fault-unsupported disables.
 Capabilities capabilities_for(const ServiceRequest& request, const Policy& policy) {
   auto out = policy.capabilities;
   const auto missing = [&](const char* feature) {
@@ -36,7 +36,7 @@ Capabilities capabilities_for(const ServiceRequest& request, const Policy& polic
   return out;
 }
 
-/// The way out of not being able to: who or what says that we cannot?
+/// Return what to change to get a capability: the annotation or the profile that disables it.
 std::string capability_remedy(const Context& context, const char* feature) {
   return context.request.faults.unsupported.contains(feature)
              ? "remove the annotation kindlb.dev/fault-unsupported"
@@ -79,7 +79,7 @@ void evaluate_families(const Context& context, Verdict& verdict, Limitations& li
       .push_back(std::move(limitation));
 }
 
-/// Whether or not some are there from before: KEP-4631 wants the refusal for the wish itself.
+/// Refuse even if node ports exist from before: KEP-4631 refuses the request itself.
 void evaluate_node_ports(const Context& context, Verdict& verdict, Limitations& limitations) {
   if (context.request.datapath == Datapath::Direct && !context.can.direct_path)
     verdict.notes.emplace_back(
@@ -117,7 +117,8 @@ void evaluate_affinity(const Context& context, Verdict& verdict, Limitations& li
        .remedy = "remove the field or " + capability_remedy(context, "SessionAffinity")});
 }
 
-/// Fail closed: what cannot be read, and a family without any range, admit nobody.
+/// Fail closed: an entry that cannot be parsed, and a family without a range, admit no client
+/// (docs/contract.md §4).
 void evaluate_ranges(const Context& context, Verdict& verdict, Limitations& limitations) {
   const auto& ranges = context.request.ranges;
   if (!ranges.given()) return;
@@ -141,8 +142,9 @@ void evaluate_ranges(const Context& context, Verdict& verdict, Limitations& limi
                               " range: nobody is admitted over " + name_of(family) + ".");
 }
 
-/// A Service that was given another address keeps it: addresses do not move by themselves, not even
-/// to one that became free.
+/// Return whether the Service was given another address than the requested one and keeps it: an
+/// address never moves without a change of the Service, not even when the requested one becomes
+/// free.
 bool keeps_another(const Context& context, const IpAddress& wanted) {
   const auto& service = context.service;
   const auto& conditions = service.status.conditions;
@@ -154,7 +156,7 @@ bool keeps_another(const Context& context, const IpAddress& wanted) {
          service.annotations.at(kObservedAnnotation) == observed_hash(service, context.policy);
 }
 
-/// Why the Service cannot have that address; empty: it can.
+/// Explain why the Service cannot have an address; empty: it can.
 std::string why_not(const Context& context, const Verdict& verdict, const IpAddress& wanted) {
   const auto family = wanted.family();
   if (!context.can.load_balancer_ip) return "cannot be chosen";
@@ -212,7 +214,7 @@ void evaluate_proxy_protocol(const Context& context, Verdict& verdict) {
         "Annotation kindlb.dev/proxy-protocol is for TCP; the other ports go without.");
 }
 
-/// Moves to fatal what the Service requires, or somebody for it.
+/// Make the limitations of required features fatal.
 void refuse_features(const std::set<std::string>& required, const std::string& remedy,
                      Limitations& limitations) {
   auto& soft = limitations.degradable;
@@ -226,7 +228,7 @@ void refuse_features(const std::set<std::string>& required, const std::string& r
   soft.erase(split, soft.end());
 }
 
-/// A feature nobody has heard of cannot be had, whatever it may be.
+/// Refuse unknown features: what they demand cannot be known to be met (docs/contract.md §3).
 void refuse_unknown(const std::set<std::string>& required, Limitations& limitations) {
   for (const auto& name : required)
     if (!is_known_feature(name))
@@ -238,7 +240,8 @@ void refuse_unknown(const std::set<std::string>& required, Limitations& limitati
            .remedy = "remove it from the required features"});
 }
 
-/// With --strict nothing is degraded but traffic policy Local, where the KEP demands the condition.
+/// With --strict refuse what would be degraded, except traffic policy Local, for which KEP-4631
+/// demands the Degraded condition.
 void apply_strictness(const Policy& policy, Limitations& limitations) {
   if (!policy.strict) return;
   std::set<std::string> all(kKnownFeatures.begin(), kKnownFeatures.end());
@@ -246,6 +249,7 @@ void apply_strictness(const Policy& policy, Limitations& limitations) {
   refuse_features(all, "run kindlb without --strict", limitations);
 }
 
+/// Compose the messages: what, what is served instead (only if it is served), and the remedy.
 std::vector<Reason> to_reasons(const std::vector<Limitation>& limitations, Outcome outcome) {
   std::vector<Reason> out;
   for (const auto& limitation : limitations) {

@@ -8,7 +8,7 @@ namespace kindlb::core {
 
 namespace {
 
-/// KEP-1435's format for values of a provider's own.
+/// A provider-specific value of PortStatus.error in the format of KEP-1435.
 constexpr const char* kPortError = "kindlb.dev/PortsNotSupported";
 
 enum class Closed { No, Protocol, OnePort, OneProtocol, SameNumber };
@@ -20,7 +20,8 @@ MixedProtocols mixing_for(const Service& service, const Capabilities& can) {
   return asked ? can.mixed_protocols : MixedProtocols::None;
 }
 
-/// `open`: those before it that will be.
+/// Return why `port` stays closed, given the ports opened before it. The order of spec.ports
+/// decides which ports win.
 Closed why_closed(const ServicePort& port, const std::vector<ServicePort>& open,
                   const Capabilities& can, MixedProtocols mixing) {
   if (!can.protocols.contains(port.protocol)) return Closed::Protocol;
@@ -41,7 +42,7 @@ std::string protocols_of(const Capabilities& can) {
   return out;
 }
 
-/// With the way out, which is another one for each.
+/// Explain with a remedy, which is a different one for each cause.
 std::string explained(Closed why, const std::vector<std::string>& ports, const Verdict& verdict,
                       const Capabilities& can) {
   const auto names = base::joined(ports);

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Input order must not show in the output, and repeated entries must not either.
+/// Neither the order of the input nor repeated entries may change the output.
 template <typename T>
 std::set<T> ordered(const std::vector<T>& values) {
   return {values.begin(), values.end()};
@@ -41,7 +41,7 @@ json ranges_of(const Listener& listener) {
   return out;
 }
 
-/// Fail closed: restricted without a range is the empty matcher, which matches nobody.
+/// Fail closed: restricted without a range is the empty matcher, which matches no client.
 json matcher_of(const Listener& listener, const json& admit) {
   static const auto anyone = load_template("matcher_anyone.json");
   static const auto ranges = load_template("matcher_ranges.json");
@@ -57,8 +57,10 @@ json admit_of(const Listener& listener) {
   return fill(shape, {{"cluster", listener.backend}});
 }
 
-// UDP with affinity has two clusters, and two listeners where the kernel can choose between them:
-// whatever is switched, the other's sessions go on.
+// A UDP port with session affinity is rendered as two clusters: round robin and, with this suffix,
+// Maglev. With kernel rules there is also a listener for each, and a rule redirects datagrams to
+// the sticky one. Switching affinity on or off then changes the rule, not a listener or cluster in
+// use, so that existing UDP sessions go on.
 constexpr const char* kSticky = "~sticky";
 
 bool has_twin(const Backend& backend) {
@@ -71,8 +73,8 @@ bool is_sticky_udp(const core::ProxyConfig& config, const Listener& listener) {
   });
 }
 
-/// Numbers of the kernel's interface, which are the same everywhere: rendering stays free of its
-/// headers.
+/// Constants of the Linux socket ABI. Not taken from system headers, so that the output does not
+/// depend on the platform that renders it.
 struct MtuDiscovery {
   int level;
   int option;
@@ -83,7 +85,7 @@ constexpr MtuDiscovery kMtuDiscoveryV6{41, 23};  // IPPROTO_IPV6, IPV6_MTU_DISCO
 json listener_of(const Listener& listener) {
   static const auto tcp = load_template("listener_tcp.json");
   static const auto udp = load_template("listener_udp.json");
-  // Envoy would open it as TCP with no more than a warning.
+  // Envoy would open it as TCP with only a warning.
   KINDLB_ASSERT(listener.protocol != Protocol::Sctp);
   const auto& shape = listener.protocol == Protocol::Tcp ? tcp : udp;
   const bool v4 = listener.address.family() == core::IpFamily::V4;
@@ -97,21 +99,23 @@ json listener_of(const Listener& listener) {
                       {"matcher", matcher_of(listener, admit_of(listener))}});
 }
 
-/// A name for a cluster's file: the cluster's own may hold a slash or be too long.
+/// Return a file name for a cluster, whose own name contains slashes and may be too long.
 std::string endpoint_file(const std::string& cluster) {
   return "eds-" + core::hex(core::fnv1a(cluster)) + ".json";
 }
 
-/// Bounds the memory and ports of a proxy whose clients are many or invented (docs/data-path.md).
+/// Limit the memory and ports that many clients, or spoofed ones, can use up (docs/data-path.md).
 constexpr int kMaxConnections = 1'000'000;
 constexpr int kMaxUdpSessions = 16'384;
 
-/// With nothing healthy, close at once instead of trying the unhealthy; unless it is a health check
-/// that says so: EndpointSlices choose the nodes, and a check alone must not stop a Service.
+/// 0: with no healthy host close connections at once (Envoy's panic mode would try unhealthy ones).
+/// With health checks, panic mode at 1 %: EndpointSlices choose the nodes, and a failing health
+/// check of all of them must not stop a Service.
 int panic_threshold(const Backend& backend) {
   return backend.health_port == 0 ? 0 : 1;
 }
 
+/// Health checks go without the PROXY header: kube-proxy's /healthz does not understand it.
 void add_proxy_protocol(json& cluster, core::ProxyProtocol version) {
   static const auto shape = load_template("proxy_protocol.json");
   static const auto plain_checks = load_template("plain_checks.json");
@@ -155,8 +159,8 @@ json endpoints_of(const Backend& backend) {
   return fill(shape, {{"cluster", backend.name}, {"endpoints", endpoints}});
 }
 
-/// Derived from the port alone: what is open stays open when other ports come and go. 0: there is
-/// none, or the Service has given it to another port.
+/// Return the port of a sticky listener. It is derived from the Service port alone, so that it does
+/// not move when other ports come and go. 0: the Service uses that port itself.
 std::uint16_t twin_port(const core::ProxyConfig& config, const Listener& listener) {
   constexpr std::uint16_t kFarAway = 0x8000;
   const auto port = static_cast<std::uint16_t>(listener.port ^ kFarAway);
@@ -167,6 +171,7 @@ std::uint16_t twin_port(const core::ProxyConfig& config, const Listener& listene
   return taken ? std::uint16_t{0} : port;
 }
 
+/// Renders every listener twice: as it must be without kernel rules, and behind them.
 class Renderer {
  public:
   Renderer(const core::ProxyConfig& config, const XdsPaths& paths)
@@ -204,7 +209,8 @@ class Renderer {
     if (rule.restricted || rule.divert != 0) out_.udp_rules.push_back(std::move(rule));
   }
 
-  /// With no port to spare, Envoy switches, and forgets.
+  /// Add the sticky listener that `rule` redirects to. Without a free port for it, Envoy switches
+  /// the cluster of the only listener, and its sessions are lost.
   void divert(Listener& listener, core::UdpRule& rule) {
     rule.divert = twin_port(config_, listener);
     if (rule.divert == 0) {

@@ -39,7 +39,7 @@ json load_template(std::string_view name) {
 json fill(const json& shape, const Values& values) {
   if (shape.is_string()) return fill_string(shape, values);
   if (!shape.is_structured()) return shape;
-  // Built up, not copied and filled: a copy at each level would copy the leaves once per level.
+  // Build the result instead of modifying a copy, which would copy the leaves once per level.
   json out(shape.type());
   if (shape.is_array())
     for (const auto& item : shape) out.push_back(fill(item, values));

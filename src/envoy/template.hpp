@@ -1,7 +1,7 @@
 #pragma once
-// JSON templates filled structurally: a string that is exactly "${name}" becomes a JSON value.
-// Values are put in whole and never looked at again, so no content of theirs can change the shape
-// around them. Pure. Included by sources only, since it drags in the JSON header.
+// JSON templates, filled structurally: a string that is exactly "${name}" is replaced by a JSON
+// value. Values are inserted whole and not scanned again, so their content cannot change the
+// structure around them. Pure. Include it from sources only, because it includes the JSON header.
 
 #include <nlohmann/json.hpp>
 
@@ -13,13 +13,13 @@ namespace kindlb::envoy {
 
 using Values = std::map<std::string, nlohmann::json, std::less<>>;
 
-/// The embedded template of that name, comments dropped. REQUIRES: it exists and is JSON.
+/// Parse the embedded template `name`; comments are allowed. REQUIRES: it exists and is JSON.
 nlohmann::json load_template(std::string_view name);
 
-/// REQUIRES: every placeholder of `shape` has a value.
+/// Return `shape` with its placeholders replaced. REQUIRES: every placeholder has a value.
 nlohmann::json fill(const nlohmann::json& shape, const Values& values);
 
-/// Compact text with sorted keys; bytes that are not UTF-8 become U+FFFD instead of an exception.
+/// Serialize with sorted keys and no white space. Invalid UTF-8 becomes U+FFFD, not an exception.
 std::string compact(const nlohmann::json& value);
 
 }  // namespace kindlb::envoy

@@ -54,7 +54,7 @@ std::vector<T> read_values(Fields& fields, const char* key, const char* what) {
   return out;
 }
 
-/// A docker network's gateway has its first address.
+/// Read subnets and taken addresses. The gateway is added by complete().
 void read_network(const yaml::Node& node, yaml::Faults& faults, ClusterFacts& out) {
   Fields fields(node, faults);
   auto subnets = read_values<Cidr>(fields, "subnets", "a subnet such as 172.18.0.0/16");

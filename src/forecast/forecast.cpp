@@ -91,7 +91,8 @@ ServiceForecast forecast_of(const Service& service, core::Prediction prediction,
   return out;
 }
 
-/// The cluster that manifests and facts make up together.
+/// The cluster as described by manifests and facts together. Where both have nodes, the manifests
+/// win.
 class PlannedCluster {
  public:
   PlannedCluster(kube::Manifests manifests, const ClusterFacts& facts, const core::Policy& policy)
@@ -106,7 +107,7 @@ class PlannedCluster {
         space->second.pools.push_back(range);
   }
 
-  /// Brief endpoints as slices. They need the Services' ports, so this comes after the defaults.
+  /// Expand short endpoints to EndpointSlices. Needs the Services' ports, hence after the defaults.
   core::Result<void> add_brief_endpoints() {
     std::map<std::string, const Service*> by_name;
     for (const auto& service : manifests_.services) by_name.emplace(name_of(service.key), &service);

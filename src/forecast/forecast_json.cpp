@@ -59,7 +59,7 @@ Ordered document_of(const std::vector<ServiceForecast>& forecasts) {
 }  // namespace
 
 std::string forecast_json(const std::vector<ServiceForecast>& forecasts) {
-  // A manifest's text need not be UTF-8.
+  // Text from a manifest may be invalid UTF-8.
   return document_of(forecasts).dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
 }
 

@@ -23,14 +23,14 @@ const char* name_of(core::ConditionStatus status) {
   return "Unknown";
 }
 
-/// Values from manifests are in here: none of them may break the line or talk to the terminal.
+/// Replace control characters: values from manifests must not break lines or control the terminal.
 std::string printable(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
   return text;
 }
 
-/// "  label       first\n              second\n"; nothing without lines.
+/// Format "  label       first\n              second\n"; nothing when there are no lines.
 std::string section(const std::string& label, const std::vector<std::string>& lines) {
   std::string out;
   for (const auto& line : lines) {
@@ -54,7 +54,7 @@ std::vector<std::string> addresses(const core::Prediction& prediction) {
   return out;
 }
 
-/// Of every family, in order.
+/// Return the targets of a port, of all families, sorted.
 std::set<core::Target> targets_of(const core::ProxyConfig& config, const core::PortStatus& port) {
   std::set<core::Target> out;
   for (const auto& listener : config.listeners) {

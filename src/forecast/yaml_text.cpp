@@ -19,7 +19,7 @@ bool is_word(char c) {
          c == '_';
 }
 
-/// Nothing in it can be taken for syntax: more is quoted than must be.
+/// Return whether a string is safe without quotes. Conservative: quotes more than necessary.
 bool is_plain(std::string_view text) {
   if (text.empty() || !is_word(text.front()) || text.back() == ' ' || text.back() == ':')
     return false;
@@ -37,7 +37,7 @@ std::string scalar(const Ordered& value) {
     const auto& text = value.get_ref<const std::string&>();
     const auto meaning =
         yaml::resolve({.kind = yaml::Kind::Scalar, .place = {}, .text = text, .plain = true});
-    // What a reader might see as a time or a base-60 number starts with a digit.
+    // YAML 1.1 timestamps and base-60 numbers start with a digit.
     const bool suspicious = !text.empty() && text.front() >= '0' && text.front() <= '9' &&
                             text.find_first_of(":T") != std::string::npos;
     if (is_plain(text) && !suspicious && std::holds_alternative<std::string>(meaning)) return text;
@@ -51,7 +51,7 @@ bool is_block(const Ordered& value) {
 
 void write(std::string& out, const Ordered& value, std::size_t indent);
 
-/// After "key:": on the same line, or as a block below.
+/// Write the value after "key:", on the same line or as a block below.
 void write_value(std::string& out, const Ordered& value, std::size_t indent) {
   if (!is_block(value)) {
     out += " " + scalar(value) + "\n";

@@ -1,5 +1,5 @@
 #pragma once
-// JSON values as block YAML that any reader, of 1.1 or 1.2, takes for the same values.
+// Write JSON values as block YAML that parsers of YAML 1.1 and 1.2 read as the same values.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -7,6 +7,7 @@
 
 namespace kindlb::forecast {
 
+/// Format `value`. Strings that a YAML 1.1 parser could take for another type are quoted.
 std::string yaml_text(const nlohmann::ordered_json& value);
 
 }  // namespace kindlb::forecast

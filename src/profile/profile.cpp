@@ -28,7 +28,7 @@ constexpr std::initializer_list<std::pair<const char*, Protocol>> kProtocols = {
 constexpr std::initializer_list<std::pair<const char*, core::IpFamily>> kFamilies = {
     {"IPv4", core::IpFamily::V4}, {"IPv6", core::IpFamily::V6}};
 
-/// A subset of what `full` has.
+/// Replace `target`, the default capabilities, by a subset of it.
 template <typename E>
 void read_set(Fields& fields, const char* key,
               std::initializer_list<std::pair<const char*, E>> names, std::set<E>& target) {

@@ -1,12 +1,13 @@
 #pragma once
-// The one thing in which JSON is not YAML.
+// The one feature of JSON strings that YAML does not have.
 
 #include <string>
 
 namespace kindlb::yaml {
 
-/// JSON writes what is beyond U+FFFF as two escapes ("\ud83d\ude00"), which YAML does not know:
-/// both become its single one ("\U0001f600"). Text that does not begin like JSON stays as it is.
+/// Replace JSON's surrogate pairs of escapes ("\ud83d\ude00"), used for characters beyond U+FFFF,
+/// by YAML's single escape ("\U0001f600"). Text that does not start like JSON is returned
+/// unchanged.
 std::string join_surrogates(std::string text);
 
 }  // namespace kindlb::yaml

@@ -24,7 +24,7 @@ bool is_among(const Words& words, std::string_view text) {
   return std::ranges::find(words, text) != words.end();
 }
 
-/// 0x, 0o, 0b or a plain leading zero (octal); cuts the prefix off.
+/// Remove a prefix (0x, 0o, 0b, or a plain leading zero for octal) and return the base.
 int take_base(std::string_view& digits) {
   if (digits.size() < 2 || digits[0] != '0') return 10;
   const char letter = digits[1];
@@ -107,7 +107,7 @@ Scalar resolve(const Node& scalar) {
 const Node& nearest(const Node& root, std::string_view path) {
   const auto* at = &root;
   while (!path.empty()) {
-    // The last key may itself hold dots, as the names of annotations do.
+    // The last key may itself contain dots, as names of annotations do.
     if (const auto* const last = at->find(path.starts_with('.') ? path.substr(1) : path))
       return *last;
     const auto end = std::min(path.find_first_of(".[", 1), path.size());

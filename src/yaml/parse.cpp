@@ -16,8 +16,8 @@ namespace kindlb::yaml {
 
 namespace {
 
-/// What aliases may repeat in one file, far beyond any real manifest; the rest is limited by the
-/// file's size.
+/// How many nodes aliases may add to one file, far more than any real manifest does. Without a
+/// limit a few lines can expand to billions of nodes ("billion laughs").
 constexpr std::size_t kMaxRepeated = 200'000;
 constexpr std::size_t kMaxDepth = 256;
 
@@ -25,7 +25,7 @@ Place place_of(const YAML::Mark& mark) {
   return {mark.line + 1, mark.column + 1};
 }
 
-/// The library's own way to stop a parse half-way; it ends in parse().
+/// Abort the parse. yaml-cpp offers only exceptions for it; parse() catches them.
 [[noreturn]] void stop(const YAML::Mark& mark, const std::string& what) {
   throw YAML::ParserException(mark, what);
 }
@@ -36,21 +36,22 @@ std::size_t count(const Node& node) {
   return sum;
 }
 
-/// What an explicit tag leaves undecided: "?" is an unquoted scalar, "!" a quoted one.
+/// Return whether a scalar with this tag may be a number or boolean: yaml-cpp gives unquoted
+/// scalars the tag "?" and quoted ones "!"; an explicit !!str is a string.
 bool is_plain(const std::string& tag) {
   constexpr std::string_view kStandard = "tag:yaml.org,2002:";
   if (tag == "?") return true;
   return tag.starts_with(kStandard) && tag.substr(kStandard.size()) != "str";
 }
 
-/// Turns events into a tree.
+/// Builds the tree from yaml-cpp's events. The event interface is used, and not YAML::Node, because
+/// it reports the place of every key, aliases and duplicate keys.
 class Builder final : public YAML::EventHandler {
  public:
   explicit Builder(std::vector<Node>& documents) : documents_(documents) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // At a comma outside of any list the library makes one empty document after another and never
-    // gets past it.
+    // At a comma outside of any list yaml-cpp would emit empty documents forever.
     if (place_of(mark) == started_) stop(mark, "nothing can begin with this");
     anchors_.clear();
     started_ = place_of(mark);
@@ -94,7 +95,7 @@ class Builder final : public YAML::EventHandler {
     YAML::Mark mark;
     YAML::anchor_t anchor = 0;
     std::size_t height = 1;
-    std::optional<Key> key;  ///< waits for its value
+    std::optional<Key> key;  ///< set: its value comes next
   };
   struct Anchored {
     Node node;
@@ -143,7 +144,7 @@ class Builder final : public YAML::EventHandler {
     parent.node.items.push_back(std::move(node));
   }
 
-  /// `<<: *other` brings in the fields of the other map that are not given here.
+  /// Apply a merge key: `<<: *other` adds the fields of the other map that are not given here.
   static void merge(Open& done) {
     auto& [kind, place, text, plain, keys, items] = done.node;
     const auto found = std::ranges::find(keys, "<<", &Key::text);
@@ -188,7 +189,7 @@ class Builder final : public YAML::EventHandler {
   std::size_t repeated_ = 0;
 };
 
-/// yaml-cpp's words; a tab is what people do not see.
+/// Return yaml-cpp's message, with a hint if the line is indented with a tab, which is hard to see.
 std::string explain(const YAML::Exception& error, const std::string& text) {
   auto out = error.msg;
   std::istringstream in(text);
@@ -203,7 +204,7 @@ std::string explain(const YAML::Exception& error, const std::string& text) {
 }  // namespace
 
 core::Error fault(const std::string& file, const Place& place, std::string what) {
-  // One line whatever the input holds, and nothing in it that a terminal would obey.
+  // One line whatever the input contains, and no terminal escape sequences.
   std::ranges::replace_if(
       what, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
   auto where = file;
@@ -220,7 +221,7 @@ core::Result<std::vector<Node>> parse(const std::string& text, const std::string
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {
     }
-  } catch (const YAML::Exception& error) {  // the only place where yaml-cpp's exceptions end
+  } catch (const YAML::Exception& error) {  // no exception of yaml-cpp leaves this function
     const auto place = error.mark.is_null() ? Place{} : place_of(error.mark);
     return fault(file, place, explain(error, text));
   }

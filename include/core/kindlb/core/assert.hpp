@@ -1,5 +1,6 @@
 #pragma once
-// KINDLB_ASSERT: a broken invariant ends the program, in release builds too. Never for input.
+// KINDLB_ASSERT: abort the program when an invariant is broken, in release builds too. Never use it
+// to validate input from outside.
 
 namespace kindlb::core {
 

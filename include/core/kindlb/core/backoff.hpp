@@ -1,6 +1,6 @@
 #pragma once
-// How long to wait before trying again: doubling from a first delay to a cap, with jitter so that
-// many failures of one cause do not come back in step. Pure: the random number is given.
+// Exponential backoff: a delay that doubles up to a cap, with jitter so that many failures of one
+// cause do not retry in step. Pure: the random number is an argument.
 
 #include <algorithm>
 #include <chrono>
@@ -12,8 +12,8 @@ struct Backoff {
   std::chrono::milliseconds cap{15'000};
 };
 
-/// `attempt` counts from 0; `random` is in [0, 1). The result lies in [half, whole] of the doubled
-/// delay.
+/// Return the delay before retry `attempt` (counted from 0), between half and all of the doubled
+/// delay. REQUIRES: `random` in [0, 1).
 constexpr std::chrono::milliseconds delay_before(unsigned attempt, const Backoff& limits,
                                                  double random) {
   auto whole = limits.first;

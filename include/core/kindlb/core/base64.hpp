@@ -1,6 +1,6 @@
 #pragma once
-// Base64 as kubeconfigs and the engine carry it: the standard alphabet, padded, possibly broken
-// over lines.
+// Base64 as used in kubeconfig files and by the Docker Engine API: the standard alphabet, padded,
+// possibly wrapped over lines.
 
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace kindlb::core {
 
-/// Nothing when the text is not base64. White space between characters is ignored.
+/// Decode `text`, ignoring white space. Return nothing when it is not base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace kindlb::core

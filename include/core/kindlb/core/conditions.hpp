@@ -1,7 +1,15 @@
 #pragma once
-// The two conditions every Service of ours carries and the third that some do (KEP-4631), with
-// their transition times. Pure: the previous status and the moment are given. A status that is
-// already right yields no write.
+// The conditions of KEP-4631 (docs/contract.md §2): Serving and Provisioning on every Service we
+// own, Degraded on some, with their transition times. Pure: the previous status and the time are
+// inputs.
+//
+// Invariants:
+// - A status that is already right yields no write, so that a resync costs nothing.
+// - lastTransitionTime never moves backwards and, when it must move, moves by at least a second:
+// the
+//   API stores whole seconds, and clients compare times to see that a change was observed.
+// - While Serving is True its message is kept unless new semantics take effect, or every change of
+//   the endpoints would be a write.
 
 #include "kindlb/core/service.hpp"
 #include "kindlb/core/verdict.hpp"
@@ -12,32 +20,33 @@
 
 namespace kindlb::core {
 
-/// Where the work for one Service stands: the table of docs/contract.md §2, row by row.
+/// How far the work for one Service is: the rows of the table in docs/contract.md §2.
 enum class Phase {
   Refused,        ///< Provisioning False/Complete, Serving False/Unsupported, no ingress
   Working,        ///< Provisioning True, Serving False/Provisioning
-  Updating,       ///< Provisioning True, Serving True: the former semantics are being served
+  Updating,       ///< Provisioning True, Serving True: the previous spec is still served
   Serving,        ///< Provisioning False/Complete, Serving True
   Failing,        ///< Provisioning True (a retry is scheduled), Serving False/Infrastructure
-  UpdateFailing,  ///< as Failing, but the former semantics are still served
-  GivenUp,  ///< Provisioning False/Complete, Serving False/Infrastructure: until something changes
+  UpdateFailing,  ///< as Failing, but the previous spec is still served
+  GivenUp,  ///< Provisioning False/Complete, Serving False/Infrastructure: no retry is scheduled
 };
 
+/// What the conditions are derived from.
 struct Progress {
   Phase phase = Phase::Working;
-  std::string message;           ///< for people: of Serving when not serving, else of Provisioning
-  std::vector<Ingress> ingress;  ///< what is true now; only used where the stage fills it
+  std::string message;           ///< of Serving when it is False, else of Provisioning
+  std::vector<Ingress> ingress;  ///< only used in phase Serving; else the reported one stays
   std::vector<Reason> degraded;  ///< reported with Serving
-  bool unchanged = false;        ///< Serving: the very same was served all the time
+  bool unchanged = false;        ///< phase Serving: nothing a client can see has changed
 };
 
-/// The write that makes the Service's status say `standing`, or nothing if it says so already.
-/// Provisioning's time moves when `hash` differs from the annotation, Serving's when new semantics
-/// took effect; each by at least a second.
+/// Return the write that makes the Service's status report `progress`, or nothing if it does
+/// already. The time of Provisioning moves when `hash` differs from kindlb.dev/observed (a change
+/// was seen), that of Serving when new semantics took effect; each also when its status flips.
 std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
                                        const Progress& progress, Timestamp now);
 
-/// The Events that tell the difference between the Service's status and the write.
+/// Return the Events for the difference between the Service's status and `write`.
 std::vector<EventNote> events_for(const Service& before, const StatusApply& write);
 
 const Condition* find_condition(const std::vector<Condition>& conditions, const std::string& type);

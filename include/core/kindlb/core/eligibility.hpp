@@ -1,5 +1,6 @@
 #pragma once
-// Whose Service is it (KEP-1959, docs/contract.md §1).
+// Which Services kindlb is responsible for (loadBalancerClass: KEP-1959, docs/contract.md §1).
+// Pure.
 
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/service.hpp"
@@ -9,23 +10,28 @@
 namespace kindlb::core {
 
 enum class Claim {
-  NotOurs,         ///< invisible: no write, no container, no event
-  Ours,            ///< to be served or refused
+  NotOurs,         ///< leave it alone: no write, no container, no Event
+  Ours,            ///< serve it, or refuse it in its conditions
   ReleaseDeleted,  ///< was ours and is being deleted: tear down, then drop the finalizer
-  ReleaseChanged,  ///< was ours and lives on as something else: tear down and take back what we
-                   ///< wrote
+  ReleaseChanged,  ///< was ours, but its type or class changed: tear down and remove the fields
+                   ///< we own
 };
 
+/// Decide by type, class and deletion timestamp. A Service of another class is never touched.
 Claim claim_of(const Service& service, const Policy& policy);
 
-/// Our annotation proves ownership; the finalizer does not (others use the same name).
+/// Return whether kindlb has written to the Service. The proof is the annotation
+/// kindlb.dev/observed; the finalizer is none, because its name is shared by all load-balancer
+/// controllers.
 bool was_ours(const Service& service);
 
 bool has_finalizer(const Service& service);
 
-/// Hash of the load-balancer-related fields and of the kindlb.dev/ annotations: the value of
-/// kindlb.dev/observed once acted on. Services have no generation; this answers "has anything
-/// changed since?", also across a restart. The policy may make another annotation matter.
+/// Hash the load-balancer-related spec fields and annotations: the value of kindlb.dev/observed
+/// once acted on. Services have no metadata.generation, so this hash answers "has the spec changed
+/// since it was last acted on?", also across a restart. A profile may add one annotation to it.
+///
+/// The value is persisted: adding a field here makes every existing Service look changed once.
 std::string observed_hash(const Service& service, const Policy& policy);
 
 }  // namespace kindlb::core

@@ -1,6 +1,6 @@
 #pragma once
-// FNV-1a, 64 bits: a short, stable name for some bytes. Not for anything an adversary may choose
-// freely and gain from colliding.
+// FNV-1a, 64 bits: a short, stable name for some bytes. Not collision-resistant: do not use it
+// where an adversary would gain from a collision.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace kindlb::core {
 
 inline constexpr std::uint64_t kFnvOffset = 0xcbf29ce484222325U;
 
-/// Pass a former result as `seed` to hash several pieces in a row.
+/// Hash `bytes`. Pass a previous result as `seed` to hash several pieces in a row.
 constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t seed = kFnvOffset) {
   for (const char c : bytes) {
     seed ^= static_cast<unsigned char>(c);
@@ -21,7 +21,7 @@ constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t seed = kFnvO
   return seed;
 }
 
-/// The upper `digits` (at most 16) hexadecimal digits of a hash.
+/// Return the upper `digits` (at most 16) hexadecimal digits of a hash.
 inline std::string hex(std::uint64_t hash, std::size_t digits = 16) {
   constexpr std::array kDigits = {'0', '1', '2', '3', '4', '5', '6', '7',
                                   '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
@@ -30,7 +30,8 @@ inline std::string hex(std::uint64_t hash, std::size_t digits = 16) {
   return out;
 }
 
-/// Hashes fields one by one; each is delimited, so that ("ab", "c") and ("a", "bc") differ.
+/// Hash fields one by one. Each is prefixed with its length, so that ("ab", "c") and ("a", "bc")
+/// differ.
 class Hasher {
  public:
   Hasher& add(std::string_view field) {

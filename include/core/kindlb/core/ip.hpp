@@ -1,6 +1,6 @@
 #pragma once
-// IP addresses and prefixes as comparable values. Parsing is strict: what inet_pton refuses is
-// refused, and a prefix must carry its length. No I/O, no names.
+// IP addresses, prefixes and ranges as comparable values. Parsing is strict: inet_pton decides, and
+// a prefix must have a length. No I/O, no name resolution.
 
 #include <array>
 #include <compare>
@@ -15,6 +15,7 @@ enum class IpFamily { V4, V6 };
 
 const char* name_of(IpFamily family);  ///< "IPv4" | "IPv6", as in spec.ipFamilies
 
+/// An IPv4 or IPv6 address. Ordered by family (IPv4 first), then numerically.
 class IpAddress {
  public:
   static std::optional<IpAddress> parse(std::string_view text);
@@ -26,7 +27,7 @@ class IpAddress {
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
   unsigned bits() const { return family_ == IpFamily::V4 ? 32 : 128; }
   std::string text() const;
-  /// The neighbour below or above; nothing at the end of the space.
+  /// Return the next lower or higher address; nothing at the end of the address space.
   std::optional<IpAddress> previous() const;
   std::optional<IpAddress> next() const;
 

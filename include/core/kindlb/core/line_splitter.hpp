@@ -1,6 +1,7 @@
 #pragma once
-// Chunks in, lines out: for newline-delimited JSON (watches, engine events, the agent's protocol).
-// Not thread-safe. A line beyond the limit is refused once, and everything after it too.
+// Split a stream of chunks into lines: newline-delimited JSON of watches, Docker events and the
+// agent protocol. Not thread-safe. A line beyond the limit ends the stream: nothing after it is
+// accepted, because the reader can no longer know where the next line begins.
 
 #include <cstddef>
 #include <functional>
@@ -13,8 +14,8 @@ class LineSplitter {
  public:
   explicit LineSplitter(std::size_t max_line) : max_line_(max_line) {}
 
-  /// Calls `line` for each complete, non-empty line, without its newline, until it returns false.
-  /// False: a line was too long, or `line` asked to stop.
+  /// Call `line` for each complete, non-empty line, without its newline, until it returns false.
+  /// Return false when a line was too long or `line` returned false.
   bool feed(std::string_view chunk, const std::function<bool(std::string_view)>& line);
   bool overflowed() const { return overflowed_; }
 

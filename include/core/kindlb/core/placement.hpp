@@ -1,7 +1,9 @@
 #pragma once
-// Which proxy a Service goes to: one that already serves its cluster and has room, else one that
-// waits for a cluster, else a new one. Pure; the order of the proxies does not matter. Only asked
-// when a Service has no proxy: one that has a healthy one stays there.
+// Choose the proxy for a Service: one that already serves its cluster and has room, else an idle
+// one of the warm pool, else a new one. Pure, and independent of the order of the proxies.
+//
+// Placement is only asked for a Service without a healthy proxy. A Service never moves between
+// healthy proxies: its address would have to move too, and connections would break.
 
 #include "kindlb/core/proxy_config.hpp"
 
@@ -12,16 +14,16 @@
 
 namespace kindlb::core {
 
-/// A proxy as placement sees it.
+/// The load and capacity of one proxy.
 struct ProxyLoad {
   std::string id;
-  std::string cluster;  ///< the one it serves; all kind clusters use the same pod addresses, so a
-                        ///< proxy never serves two. Empty: nobody's yet
+  std::string cluster;  ///< the one it serves; empty: idle. A proxy never serves two, because all
+                        ///< kind clusters use the same pod address ranges
   std::string network;
   std::size_t services = 0;
-  std::size_t watches = 0;   ///< files its Envoy watches for them
-  std::size_t largest = 0;   ///< of these, for the Service with most
-  std::size_t capacity = 0;  ///< files its Envoy can watch
+  std::size_t watches = 0;   ///< endpoint files its Envoy watches for them
+  std::size_t largest = 0;   ///< of these, those of the largest Service
+  std::size_t capacity = 0;  ///< how many its Envoy can watch (inotify instances)
   bool healthy = true;
 };
 
@@ -31,17 +33,18 @@ struct PlacementRequest {
   std::size_t watches = 1;
 };
 
-/// `services_per_proxy`: 0 for no limit. Nothing: a new one is needed.
+/// Return the id of the best proxy, or nothing when a new one is needed. `services_per_proxy`: 0
+/// for no limit.
 std::optional<std::string> place(const std::vector<ProxyLoad>& proxies,
                                  const PlacementRequest& need, std::size_t services_per_proxy);
 
-/// Whether a proxy that serves others can take this in. While a Service's clusters are exchanged,
-/// Envoy watches the old ones' files and the new ones', so there must be room for the largest of
-/// them once more; and some for several at once.
+/// Return whether a proxy that serves other Services can take one more with `watches` files. While
+/// a Service's clusters are replaced Envoy watches the files of the old and the new ones, so there
+/// must be room for the largest Service twice, plus a reserve for several updates at once.
 bool has_room(const ProxyLoad& proxy, std::size_t watches);
 
-/// How many endpoint files a Service makes Envoy watch, at most: one per port and family,
-/// and another for UDP with affinity.
+/// Return how many endpoint files a Service makes Envoy watch, at most: one per port and family,
+/// and another for UDP with session affinity (see envoy/render).
 std::size_t watches_of(const Service& service);
 std::size_t watches_of(const ProxyConfig& config);
 

@@ -1,7 +1,18 @@
 #pragma once
-// One Service: what is known of it and of its proxy -> what to do next. Pure and total; planning
-// against the world a plan produced yields the empty plan. Slow work is asked for, never done here,
-// and what became of it is told by the next world.
+// Plan one Service: from a snapshot of what is known of it and of its proxy to what to do next.
+// Pure and total. Slow work is requested in the plan, never done here; its outcome arrives with the
+// next snapshot.
+//
+// Invariants (checked by test/core/properties against a simulated cluster that may crash anywhere):
+// - Convergence: planning against the state that a plan produced yields the empty plan.
+// - Finalizer before effect: no proxy is claimed before the finalizer, kindlb.dev/observed and the
+//   first conditions have been accepted by the API server, so that nothing leaks when the Service
+//   is deleted (docs/contract.md §1).
+// - Adoption before allocation: a new address is allocated only once `may_allocate` says that all
+//   Services and proxies have been seen. Until then only addresses that a Service already holds are
+//   used, so a restarted kindlb cannot give one Service's address to another.
+// - No interruption: an update keeps the previous configuration in service until the new one is
+//   acknowledged by Envoy and probed (§2, meaning of Serving=True).
 
 #include "kindlb/core/addresses.hpp"
 #include "kindlb/core/backends.hpp"
@@ -19,9 +30,11 @@
 
 namespace kindlb::core {
 
-/// Names a ProxyConfig's content. `shape` covers what clients can see (addresses, listeners,
-/// policies); `flow` the rest (targets, routes), which changes without a word in status. A flow's
-/// first letter tells the path, so that a restarted kindlb stays on the one in use.
+/// Identify a ProxyConfig's content by two hashes. `shape` covers what clients can see (addresses,
+/// listeners, policies): a change of it is new semantics and moves Serving's transition time.
+/// `flow` covers the rest (targets, routes), which changes with the endpoints and never touches
+/// status. Its first letter is the path ('d' direct, 'n' node ports): the agent keeps the revision,
+/// so a restarted kindlb knows which path is in use.
 struct Revision {
   std::string shape;
   std::string flow;
@@ -35,19 +48,22 @@ struct Revision {
 
 Revision revision_of(const ProxyConfig& config);
 
+/// The result of probing the endpoints. Refused: the host answered with a reset, so the path works
+/// although the application does not listen.
 enum class Reach { Unknown, Reached, Refused, Unreachable };
 
-/// What is known of the proxy that holds this Service.
+/// What is known of the proxy that serves this Service. The three revisions form its state machine:
+/// `sent` until the agent answers, then `acknowledged` or `rejected`; at most one is in flight.
 struct ProxyView {
-  bool present = false;   ///< there is one, claimed for this Service
-  bool coming = false;    ///< one is being claimed or created
+  bool present = false;   ///< one is assigned to this Service
+  bool coming = false;    ///< one is being assigned or created
   bool live = false;      ///< its Envoy runs
-  std::string trouble;    ///< why it is not live, in the agent's words
+  std::string trouble;    ///< why it is not live, as reported by the agent
   Revision acknowledged;  ///< confirmed by Envoy since it last started
-  Revision sent;          ///< asked for and not answered yet
+  Revision sent;          ///< in flight: not answered yet
   Revision rejected;      ///< refused, with `rejection`
   std::string rejection;
-  bool address_refused = false;  ///< the rejection is about the address: somebody else has it
+  bool address_refused = false;  ///< rejected because another host answers for the address
   Reach reach = Reach::Unknown;  ///< of the endpoints, over the path of `acknowledged`
   std::string reach_detail;
   std::vector<IpAddress> addresses;  ///< those it holds for this Service
@@ -55,82 +71,92 @@ struct ProxyView {
   bool operator==(const ProxyView&) const = default;
 };
 
-/// Work that failed outside the proxy (the engine refused a container, say).
+/// Work that failed outside the proxy, for example a container that the Docker engine refused.
 struct Trouble {
   std::string message;
   bool operator==(const Trouble&) const = default;
 };
 
-/// What was last reported as served: to tell new semantics from former ones that came back.
+/// What was last reported as served, in memory only. Distinguishes new semantics, which move
+/// Serving's transition time, from unchanged ones that are served again after a failure.
 struct LastReported {
   std::string hash;
   std::string shape;
   bool operator==(const LastReported&) const = default;
 };
 
+/// Everything plan_service decides on. Borrowed pointers must outlive the call.
 struct ServiceSnapshot {
   const Service* service = nullptr;
   Slices slices;
   const Nodes* nodes = nullptr;
-  /// The docker network by family, with what others hold; empty while the network is unknown.
+  /// The docker network by family, with the addresses in use; empty while it is not known yet.
   std::map<IpFamily, AddressSpace> network;
-  std::vector<IpAddress> reserved;  ///< chosen a moment ago, not yet in status
+  std::vector<IpAddress> reserved;  ///< chosen by an earlier plan, not yet in status
   ProxyView proxy;
   LastReported last_reported;  ///< empty after a restart
   std::optional<Trouble> trouble;
-  bool direct_blocked = false;       ///< the direct path was tried and did not get through
-  bool direct_proven = false;        ///< it was tried since, and did
-  bool retry_direct = false;         ///< time to try it, without leaving the node ports
-  std::chrono::milliseconds age{0};  ///< since this kindlb first saw the Service like this
-  bool may_allocate = true;          ///< false until everybody who has an address has been seen
+  bool direct_blocked = false;       ///< a probe over the direct path failed
+  bool direct_proven = false;        ///< a later probe over it succeeded
+  bool retry_direct = false;         ///< probe the direct path now, while node ports go on serving
+  std::chrono::milliseconds age{0};  ///< since this process first saw the Service with this spec
+  bool may_allocate = true;          ///< false until all holders of addresses have been listed
   Timestamp now{};
 };
 
+/// How to end responsibility for a Service: drop the finalizer of a deleted one, or remove all
+/// fields we own from one that lives on with another type or class.
 enum class Teardown { None, DropFinalizer, TakeBack };
 
+/// What to do next. Carried out in this order: write, claim, apply, remove_proxy, teardown; a crash
+/// after any of them is recovered by the next plan.
 struct Plan {
   std::optional<StatusApply> write;
   std::vector<EventNote> events;
-  bool claim = false;                ///< get a proxy for this Service
-  std::vector<IpAddress> addresses;  ///< to reserve for it
-  bool unreserve = false;            ///< it needs none: what was reserved is free again
-  std::vector<Cidr> prepare;         ///< to be checked for duplicates ahead of the apply
-  std::optional<ProxyConfig> apply;  ///< to be sent to its proxy
+  bool claim = false;                ///< assign a proxy to this Service
+  std::vector<IpAddress> addresses;  ///< reserve these for it
+  bool unreserve = false;            ///< release what was reserved for it
+  std::vector<Cidr> prepare;         ///< start duplicate address detection ahead of `apply`
+  std::optional<ProxyConfig> apply;  ///< send this to its proxy
   Revision revision;                 ///< of `apply`
-  LastReported last_reported;        ///< set when everything is as asked
-  std::vector<Probe> probes;         ///< to be tried with it
-  bool may_fall_back = false;        ///< the probes go to pods; node ports are the other way
-  bool on_fallback = false;          ///< through node ports, though pods might be reached directly
-  bool direct_retried = false;       ///< the proxy has tried the direct way: its reach tells
+  LastReported last_reported;        ///< set in phase Serving
+  std::vector<Probe> probes;         ///< run these with `apply`
+  bool may_fall_back = false;        ///< the probes use the direct path, and node ports are allowed
+  bool on_fallback = false;          ///< served through node ports; the direct path may be retried
+  bool direct_retried = false;       ///< the proxy's `reach` is that of a direct retry
   bool remove_proxy = false;
-  Teardown teardown = Teardown::None;              ///< once no proxy is left
-  std::optional<std::chrono::milliseconds> again;  ///< plan again after this, without an event
+  Teardown teardown = Teardown::None;              ///< only when no proxy is left
+  std::optional<std::chrono::milliseconds> again;  ///< plan again after this delay
 
   bool empty() const {
     return !write && !claim && !apply && !remove_proxy && teardown == Teardown::None;
   }
 };
 
-/// How long a Service with a selector may have no EndpointSlice before it is taken to have none.
+/// How long to wait for the first EndpointSlice of a Service with a selector. The EndpointSlice
+/// controller creates one even when no pod matches, so its absence means "not seen yet".
 inline constexpr std::chrono::milliseconds kSliceGrace{3'000};
 
+/// Return what to do next for one Service.
 Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy);
 
-/// The wish, without regard to how far it is fulfilled. Used by plan_service and by `kindlb plan`.
+/// Build the complete proxy configuration for a verdict, independent of what the proxy has already.
 ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
                           const std::map<IpFamily, Cidr>& addresses,
                           const std::map<IpFamily, Path>& paths);
 
-/// What would become of a Service that nothing stands in the way of: for `kindlb plan`.
+/// The outcome for a Service if all infrastructure works: the substance of `kindlb plan`.
 struct Prediction {
   Claim claim = Claim::NotOurs;
-  Verdict verdict;                    ///< only meaningful for Claim::Ours, as the rest
-  std::vector<EventNote> warnings;    ///< annotations that make no sense, and the like
-  std::string failure;                ///< set: served in principle, but not here, and why
-  std::optional<StatusApply> status;  ///< as it would be written once the work is done
-  std::optional<ProxyConfig> config;  ///< what the proxy would be told
+  Verdict verdict;                    ///< this and the rest only for Claim::Ours
+  std::vector<EventNote> warnings;    ///< about annotations that were ignored
+  std::string failure;                ///< set: why a supported Service cannot be served here
+  std::optional<StatusApply> status;  ///< as written once the work is done
+  std::optional<ProxyConfig> config;  ///< as sent to the proxy
 };
 
+/// Predict the end state without a cluster: the same verdict, addresses and conditions that
+/// plan_service reaches once a proxy has acknowledged everything.
 Prediction predict(const ServiceSnapshot& snapshot, const Policy& policy);
 
 }  // namespace kindlb::core

@@ -1,6 +1,5 @@
 #pragma once
-// How this kindlb was told to behave, and what its data path can do: the constants of every
-// decision.
+// Flags and capabilities: the inputs of every decision that stay constant while kindlb runs.
 
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/service.hpp"
@@ -11,22 +10,22 @@
 
 namespace kindlb::core {
 
-/// How traffic gets from a proxy into the cluster.
+/// How traffic gets from a proxy into the cluster (--datapath, annotation kindlb.dev/datapath).
 enum class Datapath { Auto, Direct, NodePort };
 
-/// Whether one load balancer can have ports of several protocols (KEP-1435's survey of clouds).
+/// Whether one load balancer can mix protocols (KEP-1435, survey of cloud providers).
 enum class MixedProtocols {
   Any,            ///< also TCP and UDP on the same port number
-  DistinctPorts,  ///< as long as no port number is used twice
-  None,           ///< one protocol: that of the first port that could be opened
+  DistinctPorts,  ///< only on different port numbers
+  None,           ///< one protocol: that of the first supported port
 };
 
-/// What a provider can do (docs/contract.md §3). The defaults are what our data path really does
-/// today; `--profile` replaces them.
+/// What a provider supports (docs/contract.md §3). The defaults describe kindlb's own data path;
+/// `--profile` replaces them to imitate another provider.
 struct Capabilities {
   std::set<Protocol> protocols = {Protocol::Tcp, Protocol::Udp};
   MixedProtocols mixed_protocols = MixedProtocols::Any;
-  /// Set: several protocols only where the Service carries this annotation with the value "true".
+  /// Set: protocols may be mixed only if the Service has this annotation with the value "true".
   std::string mixed_protocols_annotation;
   std::set<IpFamily> families = {IpFamily::V4, IpFamily::V6};
   bool dual_stack = true;     ///< false: one family per Service
@@ -40,13 +39,14 @@ struct Capabilities {
   bool operator==(const Capabilities&) const = default;
 };
 
+/// What the command line decides.
 struct Policy {
   std::vector<std::string> classes = {"kindlb.dev/envoy"};
-  bool require_class = false;  ///< leave Services without a class to others
-  bool strict = false;         ///< refuse what would be degraded (but for traffic policy Local)
+  bool require_class = false;  ///< ignore Services without a loadBalancerClass
+  bool strict = false;         ///< refuse instead of degrading (except traffic policy Local)
   Datapath datapath = Datapath::Auto;
-  std::vector<AddressRange> ip_ranges;  ///< new addresses come from these; a family without any:
-                                        ///< from the whole docker network
+  std::vector<AddressRange> ip_ranges;  ///< allocate from these; a family without a range uses
+                                        ///< the whole docker network
   Capabilities capabilities;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// What one Service wants of its proxy, before it is rendered for Envoy: the output of core's
-// decision and the input of envoy/render. Every vector has a defined order, so that equal wishes
-// render to equal bytes.
+// The configuration of one Service in its proxy, before it is rendered for Envoy: the output of
+// core's decision and the input of envoy/render. Every vector has a defined order, so that equal
+// configurations render to equal bytes and hash to equal revisions.
 
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/service.hpp"
@@ -12,6 +12,7 @@
 
 namespace kindlb::core {
 
+/// An address and port to connect to.
 struct Target {
   IpAddress address;
   std::uint16_t port = 0;
@@ -20,35 +21,37 @@ struct Target {
   auto operator<=>(const Target&) const = default;
 };
 
-/// Whether backends are told the client's address (annotation kindlb.dev/proxy-protocol).
+/// The PROXY protocol version sent to backends (annotation kindlb.dev/proxy-protocol).
 enum class ProxyProtocol { None, V1, V2 };
 
-/// Where the connections of one listener go. Targets sorted and unique.
+/// Where the connections of one listener go. INVARIANT: targets are sorted and unique.
 struct Backend {
   std::string name;  ///< unique in a proxy: "<uid>/TCP/80/v4"
   Protocol protocol = Protocol::Tcp;
   Affinity affinity = Affinity::None;
   ProxyProtocol proxy_protocol = ProxyProtocol::None;  ///< TCP only
-  /// Node ports with traffic policy Local: each target's host is asked for /healthz on this port.
+  /// Node ports with externalTrafficPolicy Local: Envoy health-checks /healthz on this port
+  /// (spec.healthCheckNodePort) of each target's host. 0: no health checks.
   std::uint16_t health_port = 0;
   std::vector<Target> targets;
 
   bool operator==(const Backend&) const = default;
 };
 
+/// A port that Envoy listens on.
 struct Listener {
   std::string name;  ///< unique in a proxy
   IpAddress address;
   std::uint16_t port = 0;
   Protocol protocol = Protocol::Tcp;
   std::string backend;
-  bool restricted = false;    ///< true: only `allowed` may connect, and an empty list admits nobody
+  bool restricted = false;    ///< true: only `allowed` may connect; an empty list denies all
   std::vector<Cidr> allowed;  ///< sorted, unique
 
   bool operator==(const Listener&) const = default;
 };
 
-/// How packets to `to` leave the proxy's network namespace.
+/// A route of the proxy's network namespace.
 struct Route {
   Cidr to;
   IpAddress via;
@@ -56,21 +59,23 @@ struct Route {
   auto operator<=>(const Route&) const = default;
 };
 
-/// What the kernel does with datagrams to one port before Envoy sees them. Envoy forgets its UDP
-/// sessions when a listener or cluster changes; a rule of the kernel's can change under them.
+/// An nf_tables rule for the datagrams to one UDP port, applied by the agent before Envoy sees
+/// them. Envoy drops the UDP sessions of a listener when the listener or its cluster changes, and
+/// replies in flight with them. Source ranges and session affinity of UDP ports are therefore
+/// enforced by the kernel, where a rule can change while sessions go on.
 struct UdpRule {
-  Target at;
+  Target at;                  ///< the Service's address and port
   bool restricted = false;    ///< as in Listener
   std::vector<Cidr> allowed;  ///< of either family
-  /// Not 0: the port of the listener that gets them instead. Its answers come from `at` again.
+  /// Not 0: redirect to the listener on this port. Replies are rewritten to come from `at`.
   std::uint16_t divert = 0;
-  std::string listener;  ///< the one behind `divert`
-  std::string cluster;   ///< and where it sends them
+  std::string listener;  ///< the one on port `divert`
+  std::string cluster;   ///< the cluster of that listener
 
   bool operator==(const UdpRule&) const = default;
 };
 
-/// Addresses to try until one accepts a connection, before the Service is called serving.
+/// Targets to connect to before the Service is reported as serving: one that accepts is enough.
 struct Probe {
   std::string label;  ///< "TCP/80/v4", for messages
   std::vector<Target> targets;
@@ -78,7 +83,7 @@ struct Probe {
   bool operator==(const Probe&) const = default;
 };
 
-/// The whole wish of one Service, identified by its uid.
+/// The whole configuration of one Service: an apply replaces the previous one of the same uid.
 struct ProxyConfig {
   std::string unit;  ///< the Service's uid
   ServiceKey owner;
@@ -86,7 +91,7 @@ struct ProxyConfig {
   std::vector<Route> routes;
   std::vector<Listener> listeners;
   std::vector<Backend> backends;
-  bool direct = true;  ///< straight to pods; otherwise through node ports
+  bool direct = true;  ///< false when any family uses node ports
 
   bool operator==(const ProxyConfig&) const = default;
 };

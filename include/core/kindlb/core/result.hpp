@@ -1,7 +1,7 @@
 #pragma once
-// Failures of the environment as values: what kind, during which operation, in whose words.
-// Decisions look at the kind only; operation and detail are for people. Domain outcomes (an
-// unsupported port, an exhausted network) are not errors: see core/verdict.hpp.
+// Failures of the environment as values: the kind, the operation and the detail. Code decides on
+// the kind only; operation and detail are for messages. Domain outcomes (an unsupported port, an
+// exhausted network) are not errors: see core/verdict.hpp.
 
 #include "kindlb/core/assert.hpp"
 
@@ -13,25 +13,25 @@
 namespace kindlb::core {
 
 enum class ErrorKind {
-  NotFound,     ///< the object is not there
-  Conflict,     ///< somebody else changed or holds it
-  Invalid,      ///< the other side understood and refused the content
-  Denied,       ///< not allowed: credentials, permissions
+  NotFound,     ///< the object does not exist
+  Conflict,     ///< changed or held by another client
+  Invalid,      ///< the server understood the request and refused its content
+  Denied,       ///< credentials or permissions are missing
   Expired,      ///< a version too old to continue from (HTTP 410): list again
-  Unavailable,  ///< nobody answered, or the connection broke
+  Unavailable,  ///< no answer, or the connection broke
   Timeout,      ///< the deadline passed
   Cancelled,    ///< a stop was requested
-  Protocol,     ///< the other side said something we cannot understand
-  TooLarge,     ///< an answer beyond the limit we accept
+  Protocol,     ///< the answer could not be understood
+  TooLarge,     ///< the answer exceeds our limit
 };
 
-/// The kind's name as logs and tests show it.
+/// Return the kind's name for logs and tests.
 const char* name_of(ErrorKind kind);
 
 struct Error {
   ErrorKind kind = ErrorKind::Protocol;
-  std::string operation;  ///< what was tried: "create container kindlb-warm-1"
-  std::string detail;     ///< the other side's own words, or what we saw
+  std::string operation;  ///< "create container kindlb-warm-1"
+  std::string detail;     ///< the server's message, or what was observed
 
   bool operator==(const Error&) const = default;
   /// "create container x: no such image (NotFound)"

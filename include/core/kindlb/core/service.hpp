@@ -1,6 +1,6 @@
 #pragma once
-// What we know of the objects of one cluster: Services, EndpointSlices and Nodes, reduced to the
-// fields a load balancer looks at. Passive values, filled by kube/codec; nothing here decides.
+// Services, EndpointSlices and Nodes of one cluster, reduced to the fields a load balancer needs,
+// and what is written back. Passive values, filled by kube/codec; nothing here decides.
 
 #include "kindlb/core/ip.hpp"
 
@@ -37,7 +37,7 @@ struct ServicePort {
   std::string name;
   Protocol protocol = Protocol::Tcp;
   std::uint16_t port = 0;
-  std::string target_port;  ///< as written: a number or a name; endpoints carry the resolved one
+  std::string target_port;      ///< a number or a name; EndpointSlices have the resolved number
   std::uint16_t node_port = 0;  ///< 0: none allocated
 
   auto operator<=>(const ServicePort&) const = default;
@@ -50,8 +50,8 @@ struct ServiceSpec {
   std::vector<IpFamily> ip_families;
   FamilyPolicy family_policy = FamilyPolicy::SingleStack;
   Affinity affinity = Affinity::None;
-  int affinity_seconds = 0;                ///< for how long; 0: not said
-  std::vector<std::string> source_ranges;  ///< as written; may be unparsable
+  int affinity_seconds = 0;                ///< timeoutSeconds; 0: not set
+  std::vector<std::string> source_ranges;  ///< as written; not validated
   std::string load_balancer_ip;
   TrafficPolicy external_traffic_policy = TrafficPolicy::Cluster;
   bool allocate_node_ports = true;
@@ -114,7 +114,7 @@ struct Service {
 /// One address of one EndpointSlice.
 struct Endpoint {
   IpAddress address;
-  bool ready = true;  ///< absent counts as ready, as the API says
+  bool ready = true;  ///< absent counts as ready (API: discovery.k8s.io/v1)
   bool serving = true;
   bool terminating = false;
   std::string node;    ///< empty: unknown
@@ -148,18 +148,19 @@ struct Node {
   bool ready = false;
   bool deleting = false;
   bool excluded = false;  ///< node.kubernetes.io/exclude-from-external-load-balancers
-  bool halted = false;    ///< its container is stopped or paused, whatever the API still says
+  bool halted = false;    ///< its container is stopped or paused; the API may lag behind
   std::vector<IpAddress> internal_ips;
   std::vector<Cidr> pod_cidrs;
 
   bool operator==(const Node&) const = default;
 };
 
-/// Everything of ours on a Service, written in one server-side apply to /status. Each apply repeats
-/// all of it: what is left out is given up.
+/// All fields kindlb owns on a Service, written in one server-side apply to /status
+/// (docs/contract.md §1). Each apply repeats all of them: with server-side apply, leaving a field
+/// out gives it up.
 struct StatusApply {
   ServiceKey key;
-  std::string uid;  ///< precondition: never written to a namesake
+  std::string uid;  ///< precondition: a recreated Service of the same name is not written to
   bool finalizer = true;
   std::string observed;  ///< value of kindlb.dev/observed
   std::vector<Ingress> ingress;

@@ -1,7 +1,7 @@
 #pragma once
-// What a Service asks for in places that need reading: annotations, source ranges, chosen
-// addresses. Strict: a value that makes no sense is ignored and named in `mistakes`, but for source
-// ranges, where what cannot be read admits nobody. Pure.
+// What a Service asks for beyond plain spec fields: annotations, source ranges, requested
+// addresses. Pure. Parsing is strict: an invalid annotation is ignored and reported in `mistakes`.
+// Source ranges are the exception and fail closed: an entry that cannot be parsed admits no client.
 
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/proxy_config.hpp"
@@ -18,7 +18,7 @@
 
 namespace kindlb::core {
 
-/// Names a Service may list as required (KEP-4631).
+/// Feature names for spec.requiredLoadBalancerFeatures (KEP-4631).
 inline constexpr std::array<std::string_view, 6> kKnownFeatures = {"IPFamilies",
                                                                    "Ports",
                                                                    "SessionAffinity",
@@ -27,28 +27,28 @@ inline constexpr std::array<std::string_view, 6> kKnownFeatures = {"IPFamilies",
                                                                    "LoadBalancerSourceRanges"};
 bool is_known_feature(std::string_view name);
 
-/// Misbehaviour on demand, to show and to test what conditions do (docs/contract.md §7).
+/// Faults injected by annotations, to demonstrate and test conditions (docs/contract.md §7).
 struct Faults {
   std::chrono::milliseconds provisioning_delay{0};
-  std::string infrastructure;         ///< set: end in Serving=False/Infrastructure with these words
-  std::set<std::string> unsupported;  ///< act as if these features were missing
+  std::string infrastructure;  ///< set: fail with Serving=False/Infrastructure and this message
+  std::set<std::string> unsupported;  ///< pretend not to support these features
   bool interrupt_on_update = false;   ///< updates pass through Serving=False
 
   bool operator==(const Faults&) const = default;
 };
 
-/// Who may connect. Not given: everybody.
+/// Which clients may connect. Not given: all.
 struct SourceRanges {
-  std::string field;                    ///< where they were found; empty: not given
-  std::vector<Cidr> ranges;             ///< sorted, unique, without host bits
-  std::vector<std::string> unreadable;  ///< entries that admit nobody
+  std::string field;         ///< the field or annotation they came from; empty: not given
+  std::vector<Cidr> ranges;  ///< sorted, unique, without host bits
+  std::vector<std::string> unreadable;  ///< entries that are not a CIDR; they admit no client
 
   bool given() const { return !field.empty(); }
   std::vector<Cidr> of(IpFamily family) const;
   bool operator==(const SourceRanges&) const = default;
 };
 
-/// Addresses the Service wants to have, and in which words it asked.
+/// Addresses the Service requests, and the field or annotation of each.
 struct ChosenAddresses {
   std::map<IpFamily, IpAddress> by_family;
   std::map<IpFamily, std::string> field;
@@ -58,25 +58,27 @@ struct ChosenAddresses {
   bool operator==(const ChosenAddresses&) const = default;
 };
 
+/// All of it, for one Service.
 struct ServiceRequest {
-  std::set<std::string> required;  ///< features, of the spec and of the annotation
+  std::set<std::string> required;  ///< features, from spec and annotation together
   std::optional<Datapath> datapath;
   ProxyProtocol proxy_protocol = ProxyProtocol::None;
   SourceRanges ranges;
   ChosenAddresses addresses;
   Faults faults;
-  std::vector<std::string> mistakes;  ///< one sentence each, for a Warning Event
+  std::vector<std::string> mistakes;  ///< one sentence each, for Warning Events
 
   bool operator==(const ServiceRequest&) const = default;
 };
 
+/// Parse the Service's fields and annotations.
 ServiceRequest request_of(const Service& service);
 
-/// "20s", "1m30s", "500ms": whole numbers with units, largest first or not; at most an hour.
+/// Parse a duration such as "20s", "1m30s" or "500ms": whole numbers with units, at most an hour.
 std::optional<std::chrono::milliseconds> parse_delay(std::string_view text);
 
-/// How this Service's traffic goes: its annotation, else the flag; node ports where nothing else
-/// can be had.
+/// Return the datapath for a Service: its annotation, else the flag; always NodePort where the
+/// profile has no direct path.
 Datapath datapath_for(const ServiceRequest& request, const Policy& policy);
 
 }  // namespace kindlb::core

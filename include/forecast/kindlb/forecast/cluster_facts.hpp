@@ -1,6 +1,7 @@
 #pragma once
-// The cluster and the docker network that `kindlb plan` imagines: kind's usual ones, or what the
-// file of --cluster says. Passive values and their strict reader; docs/plan.md describes the file.
+// The cluster and docker network that `kindlb plan` assumes: kind's defaults, or the file given
+// with
+// --cluster. Passive values and their strict parser; docs/plan.md describes the file.
 
 #include "kindlb/core/addresses.hpp"
 #include "kindlb/core/ip.hpp"
@@ -13,21 +14,23 @@
 
 namespace kindlb::forecast {
 
-/// Pods of one Service, in brief: what EndpointSlices would say.
+/// Endpoints of one Service in short form; expanded to EndpointSlices by the forecast.
 struct BriefEndpoints {
   std::string service;  ///< "namespace/name"
-  std::string node;     ///< empty: the first one
+  std::string node;     ///< empty: the first node
   std::vector<core::IpAddress> addresses;
   bool ready = true;
-  /// Numbers by the name of the Service's port; else its target port, which then must be a number.
+  /// Port numbers by name of the Service port. A port that is not listed uses its targetPort, which
+  /// must then be a number.
   std::map<std::string, std::uint16_t> ports;
   std::string place;  ///< "facts.yaml:7:3"
 
   bool operator==(const BriefEndpoints&) const = default;
 };
 
+/// What is known of the cluster before any manifest is read.
 struct ClusterFacts {
-  /// Subnets and who holds which address; only of families that the cluster has.
+  /// Subnets and taken addresses; only for families that the cluster has.
   std::map<core::IpFamily, core::AddressSpace> network;
   std::vector<core::IpFamily> families;  ///< of the cluster, the primary one first
   std::vector<core::Node> nodes;
@@ -36,10 +39,11 @@ struct ClusterFacts {
   bool operator==(const ClusterFacts&) const = default;
 };
 
-/// kind's usual network, and one node.
+/// Return kind's default network with one node.
 ClusterFacts default_facts();
 
-/// What the file leaves out is as usual. Errors have FILE:LINE:COLUMN as their operation.
+/// Parse a facts file. What it leaves out has default values. Errors have FILE:LINE:COLUMN as
+/// operation.
 core::Result<ClusterFacts> parse_facts(const std::string& yaml, const std::string& file);
 
 }  // namespace kindlb::forecast

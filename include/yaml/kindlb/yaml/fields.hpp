@@ -1,7 +1,7 @@
 #pragma once
-// Strict reading of a small file of ours: every key must be known and of the right kind. The first
-// thing that is not is remembered with its place, so that a reader reads straight on and asks once
-// at the end. Fields only borrow the node.
+// Read the fields of a YAML map strictly: every key must be known and its value of the right kind.
+// Only the first fault is kept, with its place, so that a reader can go on with default values and
+// check once at the end. Not thread-safe.
 
 #include "kindlb/yaml/node.hpp"
 
@@ -16,7 +16,7 @@
 
 namespace kindlb::yaml {
 
-/// The first thing that was wrong.
+/// Collects faults; keeps the first one.
 class Faults {
  public:
   void add(const Place& place, std::string what);
@@ -32,26 +32,27 @@ class Faults {
   std::optional<Fault> first_;
 };
 
+/// The fields of one map. Borrows the node and the faults, which must outlive it.
 class Fields {
  public:
-  /// A Null node counts as a map without fields.
+  /// Treat a Null node as an empty map; any other kind is a fault.
   Fields(const Node& map, Faults& faults);
-  /// Complains about the keys that nobody has asked for.
+  /// Add a fault for each key that was never asked for: it is unknown to the reader.
   ~Fields();
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  /// Null when absent, or empty in the file.
+  /// Return the value of `key`, or null when it is absent or empty.
   const Node* find(const char* key);
   std::optional<std::string> text(const char* key);
-  /// Also a fault when absent or empty.
+  /// As text(), but a missing or empty value is a fault.
   std::string required(const char* key);
   std::optional<bool> flag(const char* key);
   std::optional<std::uint16_t> port(const char* key);
-  /// Nothing when absent.
+  /// Return the items, or nothing when the key is absent.
   std::optional<std::vector<const Node*>> list(const char* key);
 
-  /// The enumerator that the node names.
+  /// Return the enumerator that the node names; any other value is a fault that lists the names.
   template <typename E>
   std::optional<E> choice(const Node& node,
                           std::initializer_list<std::pair<const char*, E>> names) {
@@ -72,9 +73,9 @@ class Fields {
   std::set<std::string_view> asked_;
 };
 
-/// The text of a string or of anything unquoted; a fault and empty for maps and lists.
+/// Return a scalar's text; for maps and lists add a fault and return an empty string.
 std::string text_of(const Node& node, Faults& faults);
-/// A number from 1 to 65535; a fault and 0 for anything else.
+/// Return a number from 1 to 65535; for anything else add a fault and return 0.
 std::uint16_t port_of(const Node& node, Faults& faults);
 
 }  // namespace kindlb::yaml

@@ -1,5 +1,5 @@
 #pragma once
-// Reading what a person names on the command line.
+// Read files named on the command line.
 
 #include "kindlb/core/result.hpp"
 
@@ -7,8 +7,7 @@
 
 namespace kindlb::yaml {
 
-/// The whole file; "-" is standard input. An error's operation is the file's name. No more than
-/// 256 MiB.
+/// Read a whole file of at most 256 MiB; "-" is standard input. An error's operation is the path.
 core::Result<std::string> read_file(const std::string& path);
 
 }  // namespace kindlb::yaml

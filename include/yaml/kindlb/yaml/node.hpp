@@ -1,7 +1,7 @@
 #pragma once
-// YAML (and so JSON) as a tree of plain values in which everything knows its place, so that what is
-// wrong with a file can be told as FILE:LINE:COLUMN. Anchors, aliases and merge keys are resolved.
-// Nothing here says what a document means.
+// YAML (and JSON, its subset) as a tree of values that know their place, so that errors can be
+// reported as FILE:LINE:COLUMN. Anchors, aliases and merge keys are resolved. No schema: see
+// fields.hpp.
 
 #include "kindlb/core/result.hpp"
 
@@ -14,7 +14,7 @@
 
 namespace kindlb::yaml {
 
-/// Counted from one; zero: unknown.
+/// A position in a file, counted from 1. Line 0: unknown.
 struct Place {
   int line = 0;
   int column = 0;
@@ -31,36 +31,37 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
+/// A value and everything below it. INVARIANT: a map has as many keys as items.
 struct Node {
   Kind kind = Kind::Null;
   Place place;
   std::string text;         ///< of a scalar
-  bool plain = false;       ///< not quoted: the text may stand for a number or a boolean
+  bool plain = false;       ///< not quoted: resolve() may read it as a number or boolean
   std::vector<Key> keys;    ///< of a map, in the order of the file; one per item
   std::vector<Node> items;  ///< of a list, or the values of a map
 
-  /// The value under `key`; null when there is none.
+  /// Return the value of `key`, or null.
   const Node* find(std::string_view key) const;
   bool operator==(const Node&) const = default;
 };
 
-/// "map", "list", "string"...: what a message calls it.
+/// Name the value for messages: "a map", "a list", "'text'" or "nothing".
 std::string describe(const Node& node);
 
 using Scalar = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string>;
 
-/// What a scalar stands for, decided as kubectl's YAML does (1.1): unquoted yes, no, on and off are
-/// booleans, 0o17 and 017 are octal, and a date is a string.
+/// Resolve a scalar as kubectl does (YAML 1.1): unquoted yes, no, on and off are booleans, 0o17 and
+/// 017 are octal, and a date is a string.
 Scalar resolve(const Node& scalar);
 
-/// The documents of `text`; an empty one is Null. An error's operation is FILE:LINE:COLUMN. What an
-/// alias repeats counts towards a limit, as does depth: no input makes this run away.
+/// Parse all documents of `text`; an empty one is Null. An error's operation is FILE:LINE:COLUMN.
+/// Depth and the expansion of aliases are limited, so that no input can exhaust stack or memory.
 core::Result<std::vector<Node>> parse(const std::string& text, const std::string& file);
 
-/// `what`, at that place of that file.
+/// Return an error for a place in a file, free of control characters.
 core::Error fault(const std::string& file, const Place& place, std::string what);
 
-/// The node that `path` ("spec.ports[0].port") leads to, or the nearest one on the way there.
+/// Return the node at `path` ("spec.ports[0].port"), or its nearest existing ancestor.
 const Node& nearest(const Node& root, std::string_view path);
 
 }  // namespace kindlb::yaml
