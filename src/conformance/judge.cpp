@@ -27,14 +27,9 @@ std::string whole_seconds(milliseconds limit) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) + " s";
 }
 
-const char* word_of(ConditionStatus status) {
-  if (status == ConditionStatus::Unknown) return "Unknown";
-  return status == ConditionStatus::True ? "True" : "False";
-}
-
 /// "LoadBalancerServing=False/Unsupported: only TCP"
 std::string quote(const Condition& condition) {
-  auto out = condition.type + "=" + word_of(condition.status) + "/" + condition.reason;
+  auto out = condition.type + "=" + core::name_of(condition.status) + "/" + condition.reason;
   return condition.message.empty() ? out : out + ": " + condition.message;
 }
 
@@ -206,7 +201,7 @@ std::string describe(const ObservedStatus& observed) {
   std::string out;
   for (const auto& one : observed.conditions)
     out += (out.empty() ? "" : ", ") + one.type.substr(kConditionPrefix.size()) + "=" +
-           word_of(one.status) + "/" + one.reason;
+           core::name_of(one.status) + "/" + one.reason;
   return out.empty() ? "no condition" : out;
 }
 

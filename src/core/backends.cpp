@@ -168,8 +168,7 @@ Path node_port_path(const PathInput& input) {
   for (const auto& port : input.ports) {
     auto& targets = path.targets[{port.protocol, port.port}];
     if (port.node_port == 0 && path.problem.empty())
-      path.problem = std::string("port ") + name_of(port.protocol) + "/" +
-                     std::to_string(port.port) + " has no node port";
+      path.problem = "port " + port_label(port.protocol, port.port) + " has no node port";
     if (port.node_port == 0) continue;
     for (const auto& address : addresses) targets.push_back({address, port.node_port});
     sort_unique(targets);

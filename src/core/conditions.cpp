@@ -31,8 +31,7 @@ std::string serving_text(const std::vector<Ingress>& ingress) {
     std::string ports;
     for (const auto& port : entry.ports)
       if (port.error.empty())
-        ports += std::string(ports.empty() ? "" : ", ") + name_of(port.protocol) + "/" +
-                 std::to_string(port.port);
+        ports += (ports.empty() ? "" : ", ") + port_label(port.protocol, port.port);
     out += " (" + ports + ")";
   }
   return out + ".";

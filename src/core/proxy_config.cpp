@@ -7,17 +7,14 @@ namespace kindlb::core {
 
 namespace {
 
-std::string port_label(const ServicePort& port) {
-  return std::string(name_of(port.protocol)) + "/" + std::to_string(port.port);
-}
-
 std::string short_family(IpFamily family) {
   return family == IpFamily::V4 ? "v4" : "v6";
 }
 
 void add_port(ProxyConfig& config, const Service& service, const Verdict& verdict,
               const ServicePort& port, const IpAddress& address, const Path& path) {
-  const auto name = config.unit + "/" + port_label(port) + "/" + short_family(address.family());
+  const auto name = config.unit + "/" + port_label(port.protocol, port.port) + "/" +
+                    short_family(address.family());
   const bool local = service.spec.external_traffic_policy == TrafficPolicy::Local;
   const auto targets = path.targets.find({port.protocol, port.port});
   config.listeners.push_back({.name = name,

@@ -20,4 +20,20 @@ std::optional<Protocol> parse_protocol(const std::string& text) {
   return std::nullopt;
 }
 
+std::string port_label(Protocol protocol, std::uint16_t port) {
+  return std::string(name_of(protocol)) + "/" + std::to_string(port);
+}
+
+const char* name_of(ConditionStatus status) {
+  switch (status) {
+    case ConditionStatus::True:
+      return "True";
+    case ConditionStatus::False:
+      return "False";
+    case ConditionStatus::Unknown:
+      break;
+  }
+  return "Unknown";
+}
+
 }  // namespace kindlb::core

@@ -79,7 +79,7 @@ void evaluate_ports(const Service& service, const Capabilities& can, Verdict& ve
     if (why == Closed::No)
       verdict.ports.push_back(port);
     else
-      closed[why].push_back(std::string(name_of(port.protocol)) + "/" + std::to_string(port.port));
+      closed[why].push_back(port_label(port.protocol, port.port));
     verdict.port_status.push_back({port.port, port.protocol, why == Closed::No ? "" : kPortError});
   }
   if (closed.empty()) return;

@@ -15,11 +15,6 @@ using core::Service;
 constexpr std::array kTypes = {core::kServingCondition, core::kProvisioningCondition,
                                core::kDegradedCondition};
 
-std::string status_text(ConditionStatus status) {
-  if (status == ConditionStatus::True) return "True";
-  return status == ConditionStatus::False ? "False" : "Unknown";
-}
-
 /// "LoadBalancerServing" is shortened to "Serving": all of them are about load balancers.
 std::string condition_text(const Condition& condition) {
   constexpr std::string_view kPrefix = "LoadBalancer";
@@ -27,7 +22,7 @@ std::string condition_text(const Condition& condition) {
   if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
   const bool obvious = condition.reason.empty() || condition.reason == "Complete" ||
                        (condition.status == ConditionStatus::True && condition.reason == name);
-  return name + "=" + status_text(condition.status) + (obvious ? "" : "/" + condition.reason);
+  return name + "=" + core::name_of(condition.status) + (obvious ? "" : "/" + condition.reason);
 }
 
 std::string port_text(std::uint16_t port, core::Protocol protocol) {

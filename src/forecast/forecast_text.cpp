@@ -11,18 +11,6 @@ namespace {
 constexpr std::size_t kLabelWidth = 12;
 constexpr std::size_t kTargetsShown = 3;
 
-const char* name_of(core::ConditionStatus status) {
-  switch (status) {
-    case core::ConditionStatus::True:
-      return "True";
-    case core::ConditionStatus::False:
-      return "False";
-    case core::ConditionStatus::Unknown:
-      break;
-  }
-  return "Unknown";
-}
-
 /// Replace control characters: values from manifests must not break lines or control the terminal.
 std::string printable(std::string text) {
   std::ranges::replace_if(
@@ -83,7 +71,7 @@ std::vector<std::string> ports(const core::Prediction& prediction) {
   std::vector<std::string> out;
   if (!prediction.config) return out;
   for (const auto& port : prediction.verdict.port_status) {
-    auto line = std::string(core::name_of(port.protocol)) + "/" + std::to_string(port.port);
+    auto line = core::port_label(port.protocol, port.port);
     line += port.error.empty() ? " -> " + destination(*prediction.config, port)
                                : " is not opened (" + port.error + ")";
     out.push_back(std::move(line));

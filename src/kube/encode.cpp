@@ -16,18 +16,6 @@ using Ordered = nlohmann::ordered_json;
 /// The longest message that events.k8s.io/v1 accepts; core/v1 has no limit of its own.
 constexpr std::size_t kMaxEventMessage = 1024;
 
-const char* name_of(core::ConditionStatus status) {
-  switch (status) {
-    case core::ConditionStatus::True:
-      return "True";
-    case core::ConditionStatus::False:
-      return "False";
-    case core::ConditionStatus::Unknown:
-      return "Unknown";
-  }
-  return "Unknown";
-}
-
 Ordered metadata_of(const core::StatusApply& apply) {
   Ordered meta{{"name", apply.key.name}, {"namespace", apply.key.ns}, {"uid", apply.uid}};
   if (!apply.observed.empty())

@@ -18,6 +18,8 @@ using Timestamp = std::chrono::sys_seconds;
 enum class Protocol { Tcp, Udp, Sctp };
 const char* name_of(Protocol protocol);  ///< "TCP" | "UDP" | "SCTP"
 std::optional<Protocol> parse_protocol(const std::string& text);
+/// Name a port in messages and resource names: "TCP/80".
+std::string port_label(Protocol protocol, std::uint16_t port);
 
 struct ServiceKey {
   std::string cluster;
@@ -80,6 +82,7 @@ struct Ingress {
 };
 
 enum class ConditionStatus { True, False, Unknown };
+const char* name_of(ConditionStatus status);  ///< "True" | "False" | "Unknown"
 
 struct Condition {
   std::string type;
