@@ -10,8 +10,8 @@ std::string why_not_usable(const IpAddress& address, const AddressSpace& space) 
     return "is outside the docker network " +
            Cidr{space.subnet.first(), space.subnet.length}.text();
   if (address == space.subnet.first() || address == space.subnet.last())
-    return "cannot be used, being the first or last of the docker network";
-  if (space.taken.contains(address)) return "is held by somebody else";
+    return "is the first or last address of the docker network, which cannot be used";
+  if (space.taken.contains(address)) return "is already in use";
   return {};
 }
 

@@ -58,7 +58,7 @@ std::optional<Route> route_to(const Endpoint& endpoint, const PathInput& input,
                        : node_address(node->second, endpoint.address.family());
   if (via && input.subnet.contains(*via)) return Route{Cidr::host(endpoint.address), *via};
   problem = "endpoint " + endpoint.address.text() +
-            (endpoint.node.empty() ? " names no node to reach it through"
+            (endpoint.node.empty() ? " has no nodeName to route it through"
                                    : " runs on node " + endpoint.node +
                                          ", which has no address on the proxy's network");
   return std::nullopt;
@@ -111,10 +111,10 @@ std::string why_no_node(const PathInput& input, Concerns concerns) {
     eligible += takes_traffic(node) ? 1U : 0U;
   }
   if (eligible > 0)
-    return std::string("no node that may take traffic has an ") +
-           name_of(input.subnet.address.family()) + " address";
-  if (excluded > 0) return "no node may take traffic: " + exclusion_advice(excluded);
-  return "none of the nodes is Ready; see: kubectl get nodes";
+    return std::string("no eligible node has an ") + name_of(input.subnet.address.family()) +
+           " address";
+  if (excluded > 0) return "no node is eligible: " + exclusion_advice(excluded);
+  return "no node is Ready; see: kubectl get nodes";
 }
 
 /// Explain why there is no eligible node. With traffic policy Local and no ready endpoint there is
@@ -126,7 +126,7 @@ std::string node_problem(const PathInput& input, std::size_t ready) {
   if (!local || !any_node) return why_no_node(input, [](const auto&) { return true; });
   if (ready == 0) return {};
   const auto with_endpoints = nodes_with_endpoints(input);
-  return "spec.externalTrafficPolicy is Local, and of the nodes with endpoints " +
+  return "spec.externalTrafficPolicy is Local, and among the nodes with endpoints " +
          why_no_node(input, [&](const auto& name) { return with_endpoints.contains(name); });
 }
 
@@ -183,7 +183,7 @@ Path choose_path(const PathInput& input, Datapath wanted, bool blocked) {
   auto fallback = node_port_path(input);
   if (!fallback.problem.empty()) return direct;
   fallback.fallback_reason =
-      direct.problem.empty() ? "pods could not be reached directly" : std::move(direct.problem);
+      direct.problem.empty() ? "pods are not reachable directly" : std::move(direct.problem);
   return fallback;
 }
 

@@ -40,15 +40,16 @@ std::string serving_text(const std::vector<Ingress>& ingress) {
 Wanted wanted_provisioning(const Progress& progress) {
   if (progress.phase == Phase::Serving)
     return {ConditionStatus::False, "Complete",
-            progress.degraded.empty() ? "The load balancer is as the Service asks."
-                                      : "The load balancer is as the Service asks but for what "
-                                        "LoadBalancerDegraded says."};
+            progress.degraded.empty()
+                ? "The load balancer is configured as requested."
+                : "The load balancer is configured as requested, except for what "
+                  "LoadBalancerDegraded reports."};
   if (!provisions(progress.phase))
     return {ConditionStatus::False, "Complete",
-            "Nothing more is tried until something changes: " + progress.message};
+            "No retry until something changes: " + progress.message};
   const bool fresh = progress.phase == Phase::Working || progress.phase == Phase::Updating;
   return {ConditionStatus::True, "Provisioning",
-          fresh ? progress.message : "Trying again: " + progress.message};
+          fresh ? progress.message : "Retrying: " + progress.message};
 }
 
 Wanted wanted_serving(const Progress& progress) {
@@ -66,10 +67,10 @@ Wanted wanted_serving(const Progress& progress) {
                   (progress.message.empty() ? "" : " " + progress.message)};
     case Phase::Updating:
       return {ConditionStatus::True, "Serving",
-              "Serving the former specification while the new one is set up."};
+              "Serving the previous specification while the new one is being set up."};
     case Phase::UpdateFailing:
       return {ConditionStatus::True, "Serving",
-              "Still serving the former specification: " + progress.message};
+              "Still serving the previous specification: " + progress.message};
   }
   return {};
 }

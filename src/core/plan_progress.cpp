@@ -49,16 +49,16 @@ bool is_interrupted(const DesiredState& desired) {
 }
 
 std::string healing_text(const ProxyView& proxy) {
-  return "The proxy is being healed: " +
-         (proxy.trouble.empty() ? "its Envoy was started again." : proxy.trouble);
+  return "The proxy is recovering: " +
+         (proxy.trouble.empty() ? "its Envoy was restarted." : proxy.trouble);
 }
 
 Progress updating(const DesiredState& desired) {
   if (desired.request.faults.interrupt_on_update)
     return {.phase = Phase::Working,
             .message =
-                "The load balancer is interrupted for the update, as the annotation "
-                "kindlb.dev/fault-interrupt-on-update asks."};
+                "The load balancer is interrupted for the update, as requested by the annotation "
+                "kindlb.dev/fault-interrupt-on-update."};
   return {.phase = Phase::Updating, .message = "The new specification is being set up."};
 }
 
@@ -71,13 +71,13 @@ std::optional<Progress> failing(const DesiredState& desired) {
   const auto phase = former ? Phase::UpdateFailing : Phase::Failing;
   if (is_rejected(desired))
     return Progress{.phase = phase,
-                    .message = "The proxy refused the configuration: " + proxy.rejection};
+                    .message = "The proxy rejected the configuration: " + proxy.rejection};
   if (desired.snapshot.trouble)
     return Progress{.phase = phase, .message = desired.snapshot.trouble->message};
   if (served && !proxy.present)
     return Progress{.phase = Phase::Failing,
                     .message =
-                        "The proxy container is gone; another one is being started for the "
+                        "The proxy container is gone; a replacement is being started with the "
                         "same address."};
   if (proxy.present && !former && (served || (!proxy.live && !proxy.trouble.empty())))
     return Progress{.phase = Phase::Failing, .message = healing_text(proxy)};
@@ -103,7 +103,7 @@ Progress delayed(const DesiredState& desired) {
   Progress out = serves_previous(desired) || is_interrupted(desired)
                      ? updating(desired)
                      : Progress{.phase = Phase::Working, .message = "A proxy will be set up."};
-  out.message += " The annotation kindlb.dev/fault-provisioning-delay makes it take its time.";
+  out.message += " Delayed by the annotation kindlb.dev/fault-provisioning-delay.";
   return out;
 }
 
@@ -114,7 +114,7 @@ Progress serving(const DesiredState& desired) {
   auto notes = desired.verdict.notes;
   for (const auto& [family, path] : desired.paths)
     if (!path.fallback_reason.empty())
-      notes.push_back("Through node ports: " + path.fallback_reason + ".");
+      notes.push_back("Using node ports: " + path.fallback_reason + ".");
   for (const auto& note : notes) out.message += (out.message.empty() ? "" : " ") + note;
   if (desired.snapshot.proxy.reach == Reach::Refused)
     out.message +=
@@ -179,7 +179,7 @@ Progress progress_of(const DesiredState& desired) {
     return {.phase = Phase::GivenUp, .message = words};
   if (const auto problem = path_problem(desired); !problem.empty())
     return {.phase = Phase::GivenUp,
-            .message = "There is no way to the endpoints: " + problem + "."};
+            .message = "There is no path to the endpoints: " + problem + "."};
   return fulfilled(desired) ? serving(desired) : unfulfilled(desired);
 }
 

@@ -50,7 +50,7 @@ std::string read_delay(const std::string& value, ServiceRequest& out) {
 
 std::string read_infrastructure(const std::string& value, ServiceRequest& out) {
   if (base::trimmed(value).empty())
-    return "give the words to fail with, such as \"quota exceeded\"";
+    return "give the message to fail with, such as \"quota exceeded\"";
   out.faults.infrastructure = std::string(base::trimmed(value));
   return {};
 }
@@ -63,7 +63,7 @@ std::string read_unsupported(const std::string& value, ServiceRequest& out) {
     std::string known;
     for (const auto feature : kKnownFeatures)
       known += (known.empty() ? "" : ", ") + std::string(feature);
-    return "name one or more of " + known;
+    return "list one or more of " + known;
   }
   out.faults.unsupported = std::move(named);
   return {};
@@ -101,12 +101,12 @@ void read_annotations(const Service& service, ServiceRequest& out) {
     const auto known = known_annotations().find(name);
     if (known == known_annotations().end()) {
       out.mistakes.push_back("Annotation " + name +
-                             " is not known to this kindlb and is ignored; check its spelling.");
+                             " is unknown and is ignored; check its spelling.");
       continue;
     }
     if (const auto advice = known->second(value, out); !advice.empty())
-      out.mistakes.push_back("Annotation " + name + " has the value \"" + value +
-                             "\", which makes no sense and is ignored: " + advice + ".");
+      out.mistakes.push_back("Annotation " + name + " has the invalid value \"" + value +
+                             "\" and is ignored: " + advice + ".");
   }
 }
 

@@ -51,8 +51,8 @@ std::string families_remedy(const Context& context, const std::vector<IpFamily>&
   const bool network = std::any_of(missing.begin(), missing.end(), [&](IpFamily family) {
     return !context.environment.families.contains(family);
   });
-  return (usable.empty() ? "" : usable + " alone, or ") +
-         (network ? "make a docker network that has it" : capability_remedy(context, "IPFamilies"));
+  return (usable.empty() ? "" : usable + " only, or ") +
+         (network ? "use a docker network that has it" : capability_remedy(context, "IPFamilies"));
 }
 
 void evaluate_families(const Context& context, Verdict& verdict, Limitations& limitations) {
@@ -70,7 +70,7 @@ void evaluate_families(const Context& context, Verdict& verdict, Limitations& li
   for (const auto family : missing) names.emplace_back(name_of(family));
   Limitation limitation{.feature = "IPFamilies",
                         .reason = "IPFamiliesNotSupported",
-                        .what = base::joined(names) + " of spec.ipFamilies cannot be provided here",
+                        .what = base::joined(names) + " of spec.ipFamilies is not available here",
                         .instead = "",
                         .remedy = families_remedy(context, missing)};
   if (!verdict.families.empty())
@@ -83,18 +83,19 @@ void evaluate_families(const Context& context, Verdict& verdict, Limitations& li
 void evaluate_node_ports(const Context& context, Verdict& verdict, Limitations& limitations) {
   if (context.request.datapath == Datapath::Direct && !context.can.direct_path)
     verdict.notes.emplace_back(
-        "Annotation kindlb.dev/datapath asks for the direct way, which this profile does not have; "
+        "Annotation kindlb.dev/datapath requests the direct path, which this profile does not "
+        "have; "
         "node ports are used.");
   if (context.service.spec.allocate_node_ports ||
       datapath_for(context.request, context.policy) != Datapath::NodePort)
     return;
   const char* why =
-      "this kindlb goes through node ports (--datapath nodeport); remove the field or "
+      "kindlb uses node ports only (--datapath nodeport); remove the field or "
       "run with --datapath auto";
   if (!context.can.direct_path)
     why = "only node ports are supported by this profile; remove the field or use another profile";
   else if (context.request.datapath == Datapath::NodePort)
-    why = "the annotation kindlb.dev/datapath asks for node ports; remove one of the two";
+    why = "the annotation kindlb.dev/datapath requests node ports; remove one of the two";
   limitations.fatal.push_back(
       {.feature = "NodePorts",
        .reason = "",
@@ -133,13 +134,12 @@ void evaluate_ranges(const Context& context, Verdict& verdict, Limitations& limi
   }
   verdict.ranges = ranges;
   for (const auto& entry : ranges.unreadable)
-    verdict.notes.push_back(
-        "Entry \"" + entry + "\" of " + ranges.field +
-        " is not an address range and admits nobody; write it as in 10.0.0.0/8.");
+    verdict.notes.push_back("Entry \"" + entry + "\" of " + ranges.field +
+                            " is not a CIDR and admits no client; write it like 10.0.0.0/8.");
   for (const auto family : verdict.families)
     if (ranges.of(family).empty())
       verdict.notes.push_back(ranges.field + " has no " + name_of(family) +
-                              " range: nobody is admitted over " + name_of(family) + ".");
+                              " range: no client is admitted over " + name_of(family) + ".");
 }
 
 /// Return whether the Service was given another address than the requested one and keeps it: an
@@ -166,7 +166,7 @@ std::string why_not(const Context& context, const Verdict& verdict, const IpAddr
     if (const auto space = context.environment.network->find(family);
         space != context.environment.network->end())
       if (auto why = why_not_usable(wanted, space->second); !why.empty()) return why;
-  return keeps_another(context, wanted) ? "is held by somebody else" : "";
+  return keeps_another(context, wanted) ? "is already in use" : "";
 }
 
 void evaluate_addresses(const Context& context, Verdict& verdict, Limitations& limitations) {
@@ -201,8 +201,8 @@ void evaluate_traffic_policy(const Context& context, Limitations& limitations) {
        .what = "spec.externalTrafficPolicy is Local, and a proxy does not preserve the client's "
                "source IP",
        .instead = "Local is honoured for routing, and the annotation kindlb.dev/proxy-protocol "
-                  "tells pods who the client is",
-       .remedy = "use Cluster if pods need not know the client"});
+                  "passes the client's address to pods",
+       .remedy = "use Cluster if pods do not need the client's address"});
 }
 
 void evaluate_proxy_protocol(const Context& context, Verdict& verdict) {
@@ -210,8 +210,7 @@ void evaluate_proxy_protocol(const Context& context, Verdict& verdict) {
   if (verdict.proxy_protocol == ProxyProtocol::None) return;
   if (std::any_of(verdict.ports.begin(), verdict.ports.end(),
                   [](const ServicePort& port) { return port.protocol != Protocol::Tcp; }))
-    verdict.notes.emplace_back(
-        "Annotation kindlb.dev/proxy-protocol is for TCP; the other ports go without.");
+    verdict.notes.emplace_back("Annotation kindlb.dev/proxy-protocol applies to TCP ports only.");
 }
 
 /// Make the limitations of required features fatal.

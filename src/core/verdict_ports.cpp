@@ -53,17 +53,17 @@ std::string explained(Closed why, const std::vector<std::string>& ports, const V
       return "the protocol of " + names + " is not supported (spec.ports): use " +
              protocols_of(can);
     case Closed::OnePort:
-      return "only one port is supported, which leaves out " + names +
-             ": use a Service for each port";
+      return "only one port is supported, so " + names +
+             " is not opened: use a Service for each port";
     case Closed::OneProtocol:
-      return std::string("protocols cannot be mixed: beside ") +
-             name_of(verdict.ports.front().protocol) + " there is no place for " + names +
+      return "protocols cannot be mixed: " + names + " is not opened beside " +
+             name_of(verdict.ports.front().protocol) +
              (can.mixed_protocols_annotation.empty()
-                  ? ", which needs a Service of its own"
+                  ? " and needs a Service of its own"
                   : "; the annotation " + can.mixed_protocols_annotation + ": \"true\" allows it");
     case Closed::SameNumber:
-      return "a port number cannot be used by two protocols, which leaves out " + names +
-             ": use another number or a Service of its own";
+      return "a port number cannot be used by two protocols, so " + names +
+             " is not opened: use another number or a Service of its own";
   }
   return {};
 }

@@ -156,7 +156,7 @@ core::Result<ClusterFacts> parse_facts(const std::string& yaml, const std::strin
   const auto documents = yaml::parse(yaml, file);
   if (!documents.ok()) return documents.error();
   if (documents->size() > 1)
-    return yaml::fault(file, (*documents)[1].place, "facts are one YAML document");
+    return yaml::fault(file, (*documents)[1].place, "cluster facts must be a single YAML document");
   yaml::Faults faults;
   auto facts = read_facts(documents->empty() ? yaml::Node{} : documents->front(), file, faults);
   if (!faults.none()) return faults.error(file);

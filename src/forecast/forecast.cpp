@@ -37,8 +37,8 @@ ForecastNote class_note(const Service& service, const core::Policy& policy) {
   const auto name = service.spec.load_balancer_class.value_or("");
   if (name.empty())
     return {"NoClass",
-            "spec.loadBalancerClass is not set, and --require-class leaves such "
-            "Services to others."};
+            "spec.loadBalancerClass is not set, and with --require-class such "
+            "Services are ignored."};
   std::string ours;
   for (const auto& one : policy.classes) ours += (ours.empty() ? "" : ", ") + one;
   return {"OtherClass", "spec.loadBalancerClass is " + name + ", and this kindlb serves " + ours +
@@ -49,9 +49,7 @@ ForecastNote why_ignored(const Service& service, Claim claim, const core::Policy
   if (claim == Claim::ReleaseDeleted)
     return {"Deleted", "It is being deleted; its load balancer would be removed."};
   if (claim == Claim::ReleaseChanged)
-    return {"NoLongerOurs",
-            "It has a load balancer that it no longer asks for, which would be "
-            "removed."};
+    return {"NoLongerOurs", "It no longer asks for its load balancer, which would be removed."};
   if (service.deleting) return {"Deleted", "It is being deleted."};
   if (service.spec.type != core::ServiceType::LoadBalancer)
     return {"NotLoadBalancer",
@@ -114,10 +112,9 @@ class PlannedCluster {
     for (const auto& brief : facts_.endpoints) {
       const auto service = by_name.find(brief.service);
       if (!brief.node.empty() && !nodes_.contains(brief.node))
-        return core::Error{core::ErrorKind::Invalid, brief.place,
-                           "there is no node '" + brief.node +
-                               "': name one of 'nodes', or of the "
-                               "Nodes among the manifests"};
+        return core::Error{
+            core::ErrorKind::Invalid, brief.place,
+            "unknown node '" + brief.node + "': use one from 'nodes' or from the Node manifests"};
       if (service == by_name.end()) continue;
       for (const auto family : {core::IpFamily::V4, core::IpFamily::V6})
         if (auto added = add_slice(brief, *service->second, family); !added.ok()) return added;

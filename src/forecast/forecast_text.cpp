@@ -56,7 +56,7 @@ std::set<core::Target> targets_of(const core::ProxyConfig& config, const core::P
 
 std::string destination(const core::ProxyConfig& config, const core::PortStatus& port) {
   const auto targets = targets_of(config, port);
-  if (targets.empty()) return "nobody yet: no endpoint is known";
+  if (targets.empty()) return "no endpoints yet";
   std::string out = config.direct ? "" : "node ports ";
   std::size_t shown = 0;
   for (const auto& target : targets) {

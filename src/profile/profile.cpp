@@ -39,8 +39,9 @@ void read_set(Fields& fields, const char* key,
     const auto value = fields.choice<E>(*node, names);
     if (!value) return;
     if (!target.contains(*value))
-      fields.complain(*node,
-                      "a profile can only take away: kindlb itself does not do " + node->text);
+      fields.complain(
+          *node,
+          "a profile can only remove capabilities: kindlb itself does not support " + node->text);
     chosen.insert(*value);
   }
   if (chosen.empty()) fields.complain(*fields.find(key), "'" + std::string(key) + "' is empty");
@@ -51,8 +52,9 @@ void read_flag(Fields& fields, const char* key, bool& target) {
   const auto value = fields.flag(key);
   if (!value) return;
   if (*value && !target)
-    fields.complain(*fields.find(key),
-                    "a profile can only take away: kindlb itself has no " + std::string(key));
+    fields.complain(
+        *fields.find(key),
+        "a profile can only remove capabilities: kindlb itself has no " + std::string(key));
   target = *value;
 }
 
@@ -114,9 +116,9 @@ Result<Profile> parse_profile(const std::string& yaml, const std::string& file) 
   const auto documents = yaml::parse(yaml, file);
   if (!documents.ok()) return documents.error();
   if (documents->size() != 1)
-    return yaml::fault(
-        file, {},
-        "a profile is one YAML document, and this file has " + std::to_string(documents->size()));
+    return yaml::fault(file, {},
+                       "a profile must be a single YAML document; this file has " +
+                           std::to_string(documents->size()));
   yaml::Faults faults;
   auto profile = read_profile(documents->front(), faults);
   if (!faults.none()) return faults.error(file);
@@ -135,7 +137,7 @@ Result<Profile> find_profile(const std::string& name) {
   std::string known;
   for (const auto& profile : all) known += (known.empty() ? "" : ", ") + profile.name;
   return core::Error{core::ErrorKind::NotFound, "there is no profile '" + name + "'",
-                     "use one of " + known + ", or the path of a file of your own"};
+                     "use one of " + known + ", or the path of a profile file"};
 }
 
 Result<Profile> load_profile(const std::string& name) {

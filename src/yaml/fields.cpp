@@ -23,7 +23,7 @@ Fields::~Fields() {
     if (asked_.contains(key.text)) continue;
     std::string known;
     for (const auto name : asked_) known += (known.empty() ? "" : ", ") + std::string(name);
-    faults_.add(key.place, "unknown key '" + key.text + "'; known here: " + known);
+    faults_.add(key.place, "unknown key '" + key.text + "'; known keys: " + known);
   }
 }
 
@@ -74,7 +74,7 @@ std::optional<std::vector<const Node*>> Fields::list(const char* key) {
 
 std::string text_of(const Node& node, Faults& faults) {
   if (node.kind == Kind::Scalar) return node.text;
-  faults.add(node.place, "expected a word, not " + describe(node));
+  faults.add(node.place, "expected a string, not " + describe(node));
   return {};
 }
 

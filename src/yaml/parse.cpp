@@ -52,7 +52,7 @@ class Builder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     // At a comma outside of any list yaml-cpp would emit empty documents forever.
-    if (place_of(mark) == started_) stop(mark, "nothing can begin with this");
+    if (place_of(mark) == started_) stop(mark, "unexpected character");
     anchors_.clear();
     started_ = place_of(mark);
     root_.reset();
@@ -65,11 +65,11 @@ class Builder final : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) stop(mark, "an alias of something that is not complete yet");
+    if (found == anchors_.end()) stop(mark, "an alias inside the node it refers to");
     const auto& [node, height, size] = found->second;
     if (open_.size() + height > kMaxDepth) stop(mark, "nested too deeply");
     repeated_ += size;
-    if (repeated_ > kMaxRepeated) stop(mark, "aliases repeat too much");
+    if (repeated_ > kMaxRepeated) stop(mark, "aliases expand to too many nodes");
     add(mark, node, 0, height);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -106,7 +106,8 @@ class Builder final : public YAML::EventHandler {
   void open(const YAML::Mark& mark, Kind kind, YAML::anchor_t anchor) {
     if (open_.size() >= kMaxDepth) stop(mark, "nested too deeply");
     if (!open_.empty() && open_.back().node.kind == Kind::Map && !open_.back().key)
-      stop(mark, "a key must be a word, not a " + std::string(kind == Kind::Map ? "map" : "list"));
+      stop(mark,
+           "a key must be a string, not a " + std::string(kind == Kind::Map ? "map" : "list"));
     open_.push_back({.node = {.kind = kind, .place = place_of(mark)},
                      .mark = mark,
                      .anchor = anchor,
@@ -133,7 +134,7 @@ class Builder final : public YAML::EventHandler {
     auto& parent = open_.back();
     parent.height = std::max(parent.height, height + 1);
     if (parent.node.kind == Kind::Map && !parent.key) {
-      if (node.kind == Kind::Map || node.kind == Kind::List) stop(mark, "a key must be a word");
+      if (node.kind == Kind::Map || node.kind == Kind::List) stop(mark, "a key must be a string");
       parent.key = Key{std::move(node.text), place_of(mark)};
       return;
     }
@@ -177,7 +178,7 @@ class Builder final : public YAML::EventHandler {
     const auto& again = (*std::next(twice))->place;
     mark.line = again.line - 1;
     mark.column = again.column - 1;
-    stop(mark, "'" + (*twice)->text + "' is given twice; the first time in line " +
+    stop(mark, "'" + (*twice)->text + "' is given twice; first in line " +
                    std::to_string((*twice)->place.line));
   }
 
@@ -197,7 +198,8 @@ std::string explain(const YAML::Exception& error, const std::string& text) {
   for (int i = 0; i <= error.mark.line && std::getline(in, line); ++i) {
   }
   const auto indent = line.substr(0, line.find_first_not_of(" \t"));
-  if (indent.find('\t') != std::string::npos) out += " (there is a tab: YAML indents with spaces)";
+  if (indent.find('\t') != std::string::npos)
+    out += " (the line is indented with a tab; YAML requires spaces)";
   return out;
 }
 

@@ -142,7 +142,7 @@ TEST_CASE("why an address cannot be had, and that both questions have one answer
       {"another family", "fc00::9", "outside the docker network 172.18.0.0/24"},
       {"the first", "172.18.0.0", "first or last"},
       {"the last", "172.18.0.255", "first or last"},
-      {"held", "172.18.0.1", "held by somebody else"},
+      {"held", "172.18.0.1", "already in use"},
   };
   // Written with host bits: people know the network by its first address.
   const auto net = space("172.18.0.7/24", {}, {"172.18.0.1"});

@@ -194,7 +194,7 @@ TEST_CASE("messages tell what is served, what is wrong, and what happens next") 
   SUBCASE("failure says that it is tried again") {
     const auto write = written(fresh(), progress(Phase::Failing, "No image."));
     CHECK(serving_of(write).message == "No image.");
-    CHECK(mentions(provisioning_of(write).message, "Trying again"));
+    CHECK(mentions(provisioning_of(write).message, "Retrying"));
   }
   SUBCASE("a rejected update says which specification is served, and why") {
     const auto updating = in_phase(serving(), Phase::Updating, at(120), kOtherHash);

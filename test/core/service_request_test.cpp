@@ -104,7 +104,7 @@ TEST_CASE("annotations that make none are ignored and named with the way out") {
       {"infrastructure, empty", "kindlb.dev/fault-infrastructure", " ", "quota exceeded"},
       {"unsupported, unknown", "kindlb.dev/fault-unsupported", "Teleport", "SessionAffinity"},
       {"unsupported, partly unknown", "kindlb.dev/fault-unsupported", "Ports,Teleport", "Ports"},
-      {"unsupported, empty", "kindlb.dev/fault-unsupported", "", "name one or more of"},
+      {"unsupported, empty", "kindlb.dev/fault-unsupported", "", "list one or more of"},
       {"interrupt", "kindlb.dev/fault-interrupt-on-update", "yes", "\"true\""},
   };
   for (const auto& c : cases) {

@@ -184,7 +184,7 @@ TEST_CASE("the way out names who takes the feature away") {
   const auto six = web().with_families({IpFamily::V6}).build();
   CHECK(mentions(summary_message(judged(six).reasons), "another --profile"));
   CHECK(mentions(summary_message(evaluate(six, Policy{}, {.families = {IpFamily::V4}}).reasons),
-                 "make a docker network"));
+                 "use a docker network"));
 }
 
 TEST_CASE("summaries of nothing and of one") {

@@ -61,7 +61,7 @@ TEST_CASE("mixed protocols") {
       {"none: only TCP", a_service().with_port(80).with_port(443), none, "", "TCP/80 TCP/443", ""},
       {"none: the first port's protocol goes", web_and_dns(), none, "", "TCP/80 TCP/443",
        "protocols cannot be mixed"},
-      {"none: UDP first", dns(), none, "", "UDP/53", "beside UDP there is no place for TCP/53"},
+      {"none: UDP first", dns(), none, "", "UDP/53", "TCP/53 is not opened beside UDP"},
       {"none: SCTP first does not count, it was not opened",
        a_service().with_port(9, Protocol::Sctp).with_port(53, Protocol::Udp).with_port(80), none,
        "", "UDP/53", "SCTP/9 is not supported"},

@@ -162,7 +162,7 @@ TEST_CASE("endpoints on a node that is not there are a mistake, not a detour") {
       forecast::forecast_services(read(service("web")), cluster, {}, test::at(1000));
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().operation == "facts.yaml:1:13");
-  CHECK(result.error().detail.starts_with("there is no node 'typo'"));
+  CHECK(result.error().detail.starts_with("unknown node 'typo'"));
 }
 
 TEST_CASE("no value breaks a line of the text, or talks to the terminal") {
@@ -246,7 +246,7 @@ TEST_CASE("what is wrong with facts is told with its place") {
     const char* expected;
   };
   const Case cases[] = {
-      {"unknown key", "subnets: []", "facts.yaml:1:1: unknown key 'subnets'; known here: "},
+      {"unknown key", "subnets: []", "facts.yaml:1:1: unknown key 'subnets'; known keys: "},
       {"unknown key inside", "network: {subnet: []}", "facts.yaml:1:11: unknown key 'subnet'"},
       {"not a subnet", "network: {subnets: [172.18.0.0]}",
        "facts.yaml:1:21: expected a subnet such as 172.18.0.0/16, not '172.18.0.0'"},
@@ -263,7 +263,8 @@ TEST_CASE("what is wrong with facts is told with its place") {
        "facts.yaml:1:37: expected a port from 1 to 65535, not 'http'"},
       {"ports as a list", "endpoints: [{service: a, ports: [1]}]",
        "facts.yaml:1:33: 'ports' must be a map"},
-      {"two documents", "a: 1\n---\nb: 2\n", "facts.yaml:3:1: facts are one YAML document"},
+      {"two documents", "a: 1\n---\nb: 2\n",
+       "facts.yaml:3:1: cluster facts must be a single YAML document"},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {

@@ -74,7 +74,7 @@ TEST_CASE("an address that somebody else answers for is not taken") {
   const auto service = served.create(it::mixed_spec(), {{kAddresses, stranger.v4(0).text()}});
   CHECK(told(service) == kDegraded);
   CHECK(addresses_of(service) != std::vector{stranger.v4(0).text()});
-  CHECK(message_of(service, core::kDegradedCondition).find("is held by somebody else") !=
+  CHECK(message_of(service, core::kDegradedCondition).find("is already in use") !=
         std::string::npos);
   CHECK(testing::ask_tcp(served.target(), "x") == "one x");
 }

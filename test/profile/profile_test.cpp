@@ -153,7 +153,7 @@ TEST_CASE("what is wrong with a profile is told with its place") {
     const char* expected;
   };
   const Case cases[] = {
-      {"unknown key", "protocol: [TCP]", "my.yaml:4:3: unknown key 'protocol'; known here: "},
+      {"unknown key", "protocol: [TCP]", "my.yaml:4:3: unknown key 'protocol'; known keys: "},
       {"unknown protocol", "protocols: [TCP, HTTP]",
        "my.yaml:4:20: must be one of TCP, UDP, SCTP, not 'HTTP'"},
       {"not a list", "protocols: TCP", "my.yaml:4:14: 'protocols' must be a list, not 'TCP'"},
@@ -162,9 +162,10 @@ TEST_CASE("what is wrong with a profile is told with its place") {
        "my.yaml:4:19: must be one of any, distinct-ports, none, not 'some'"},
       {"not a flag", "directPath: 0", "my.yaml:4:15: 'directPath' must be true or false, not '0'"},
       {"more than there is", "protocols: [SCTP]",
-       "my.yaml:4:15: a profile can only take away: kindlb itself does not do SCTP"},
+       "my.yaml:4:15: a profile can only remove capabilities: kindlb itself does not support SCTP"},
       {"a flag more than there is", "preservesSourceIP: true",
-       "my.yaml:4:22: a profile can only take away: kindlb itself has no preservesSourceIP"},
+       "my.yaml:4:22: a profile can only remove capabilities: kindlb itself has no "
+       "preservesSourceIP"},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
@@ -176,7 +177,7 @@ TEST_CASE("what is wrong with a profile is told with its place") {
   CHECK(holds(complaint("summary: s\n"), "my.yaml:1:1: 'name' is missing"));
   CHECK(holds(complaint("name: a\nsumary: s\n"), "summary"));
   CHECK(holds(complaint("name: [\n"), "my.yaml:2:"));
-  CHECK(holds(complaint(""), "one YAML document"));
+  CHECK(holds(complaint(""), "a single YAML document"));
   CHECK(holds(complaint("a: 1\n---\nb: 2\n"), "this file has 2"));
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("a chosen address that cannot be had: another one, degraded; or refuse
     const char* words;
   };
   const Case cases[] = {
-      {"taken", "172.18.0.2", "held by somebody else"},
+      {"taken", "172.18.0.2", "already in use"},
       {"outside the network", "192.168.0.9", "outside the docker network 172.18.0.0/16"},
       {"the first of the network", "172.18.0.0", "first or last"},
       {"the last of the network", "172.18.255.255", "first or last"},

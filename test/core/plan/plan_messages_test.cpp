@@ -16,10 +16,10 @@ TEST_CASE("what people may not have meant is noted in Serving's message") {
       {"a range nobody can read", web().with_source_range("office").with_source_range("10.0.0.0/8"),
        "Entry \"office\" of spec.loadBalancerSourceRanges"},
       {"ranges of the other family", web().with_source_range("fc00::/7"),
-       "nobody is admitted over IPv4"},
+       "no client is admitted over IPv4"},
       {"ranges without one of two families",
        web().with_families({IpFamily::V4, IpFamily::V6}).with_source_range("10.0.0.0/8"),
-       "nobody is admitted over IPv6"},
+       "no client is admitted over IPv6"},
       {"ranges by annotation",
        web().annotated("service.beta.kubernetes.io/load-balancer-source-ranges", "x"),
        "service.beta.kubernetes.io/load-balancer-source-ranges"},
@@ -44,7 +44,7 @@ TEST_CASE("a way to the pods that the profile lacks is not dropped in silence") 
   Life life(web().annotated("kindlb.dev/datapath", "direct"));
   life.policy.capabilities.direct_path = false;
   life.settle();
-  CHECK(mentions(life.message(), "kindlb.dev/datapath asks for the direct way"));
+  CHECK(mentions(life.message(), "kindlb.dev/datapath requests the direct path"));
 }
 
 TEST_CASE("what is as people meant is not noted") {
