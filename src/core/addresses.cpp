@@ -20,6 +20,8 @@ bool is_usable(const IpAddress& address, const AddressSpace& space) {
          address != space.subnet.last() && !space.taken.contains(address);
 }
 
+/// Pools are tried from the highest down, whatever the order of the flags, so that the choice
+/// depends only on what is configured and taken.
 std::optional<IpAddress> highest_free(const AddressSpace& space) {
   auto pools = space.pools;
   if (pools.empty()) pools.push_back({space.subnet.first(), space.subnet.last()});

@@ -83,6 +83,8 @@ std::set<std::string> nodes_with_endpoints(const PathInput& input) {
   return out;
 }
 
+/// With traffic policy Cluster every eligible node forwards to any endpoint; with Local a node
+/// without endpoints would drop the traffic.
 std::vector<IpAddress> eligible_nodes(const PathInput& input) {
   const bool local = input.service.spec.external_traffic_policy == TrafficPolicy::Local;
   const auto with_endpoints = local ? nodes_with_endpoints(input) : std::set<std::string>{};
@@ -135,6 +137,9 @@ std::string node_problem(const PathInput& input, std::size_t ready) {
 bool takes_traffic(const Node& node) {
   return node.ready && !node.halted && !node.deleting && !node.excluded;
 }
+
+// Both functions create an entry for every accepted port, even without a target: the listener
+// exists and closes connections, which is what "no ready endpoint" must look like to a client.
 
 Path direct_path(const PathInput& input) {
   Path path{.direct = true};

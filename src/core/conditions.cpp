@@ -1,3 +1,6 @@
+// Each condition is computed in two steps: what it should say (wanted_*), from the phase alone, and
+// when it last changed (settle), from the previous status. Comparing the result with what the
+// Service has decides whether anything is written.
 #include "kindlb/core/conditions.hpp"
 
 #include "kindlb/core/eligibility.hpp"

@@ -1,3 +1,5 @@
+// Addresses, paths and configuration of one Service. Addresses come first, because the subnet of an
+// address decides how endpoints are reached; the configuration is complete, never a difference.
 #include "desired_state.hpp"
 
 #include <algorithm>

@@ -56,6 +56,10 @@ bool has_finalizer(const Service& service) {
          service.finalizers.end();
 }
 
+/// Lists are hashed with their length and every field is delimited (Hasher), so that no two
+/// different specs are fed to the hash as the same bytes. Fields that do not concern a load
+/// balancer (selector, clusterIP, labels) are left out: changing them must not write status
+/// (docs/contract.md §2).
 std::string observed_hash(const Service& service, const Policy& policy) {
   const auto& spec = service.spec;
   Hasher hash;

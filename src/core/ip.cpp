@@ -10,6 +10,7 @@ const char* name_of(IpFamily family) {
   return family == IpFamily::V4 ? "IPv4" : "IPv6";
 }
 
+/// A NUL inside the text would end it early for inet_pton, and "10.0.0.1\0x" would pass.
 std::optional<IpAddress> IpAddress::parse(std::string_view text) {
   const std::string terminated(text);
   IpAddress out;
@@ -105,6 +106,7 @@ std::string Cidr::text() const {
   return address.text() + "/" + std::to_string(length);
 }
 
+/// Try a prefix first: "-" does not occur in one, nor "/" in the other forms.
 std::optional<AddressRange> AddressRange::parse(std::string_view text) {
   if (const auto cidr = Cidr::parse(text)) return AddressRange{cidr->first(), cidr->last()};
   const auto dash = text.find('-');

@@ -10,6 +10,8 @@ namespace {
 /// An eighth of what Envoy can watch is left for changes of several Services at once.
 constexpr std::size_t kReserveDivisor = 8;
 
+/// Return whether a proxy in use can take the Service: same cluster, below --services-per-proxy,
+/// room.
 bool serves(const ProxyLoad& proxy, const PlacementRequest& need, std::size_t services_per_proxy) {
   const bool below_limit = services_per_proxy == 0 || proxy.services < services_per_proxy;
   return proxy.cluster == need.cluster && below_limit && has_room(proxy, need.watches);

@@ -1,3 +1,5 @@
+// The plan of one Service: refuse, serve, or release. What is desired is in desired_state, how far
+// it is in plan_progress; here is only what to do next, and in which order.
 #include "kindlb/core/plan.hpp"
 
 #include "desired_state.hpp"

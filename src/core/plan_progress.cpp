@@ -144,6 +144,8 @@ bool endpoints_unknown(const ServiceSnapshot& snapshot) {
          snapshot.age < kSliceGrace;
 }
 
+/// The delay counts from Provisioning's transition time, which the API server keeps: a restart of
+/// kindlb does not begin it anew.
 std::optional<std::chrono::milliseconds> delay_left(const DesiredState& desired) {
   const auto delay = desired.request.faults.provisioning_delay;
   if (delay.count() == 0) return std::nullopt;

@@ -11,6 +11,8 @@ std::string short_family(IpFamily family) {
   return family == IpFamily::V4 ? "v4" : "v6";
 }
 
+/// Listener and backend share their name, "<uid>/TCP/80/v4". It contains the uid and not the
+/// Service's name, so that a Service recreated under the same name gets resources of its own.
 void add_port(ProxyConfig& config, const Service& service, const Verdict& verdict,
               const ServicePort& port, const IpAddress& address, const Path& path) {
   const auto name = config.unit + "/" + port_label(port.protocol, port.port) + "/" +

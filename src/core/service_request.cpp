@@ -14,6 +14,9 @@ constexpr const char* kRangesAnnotation = "service.beta.kubernetes.io/load-balan
 constexpr const char* kAddressesAnnotation = "kindlb.dev/load-balancer-ips";
 constexpr std::chrono::hours kLongestDelay{1};
 
+// Every kindlb.dev/ annotation has an entry in known_annotations(), also those that are parsed
+// elsewhere: a name without an entry is reported as unknown, which catches spelling mistakes.
+
 /// Parse one annotation into `out`. Return advice if the value is invalid, else nothing.
 using ReadAnnotation = std::string (*)(const std::string& value, ServiceRequest& out);
 

@@ -1,3 +1,8 @@
+// Each evaluate_* function looks at one feature, narrows the verdict, and records a limitation
+// where the request cannot be met. Whether limitations refuse or degrade is decided at the end,
+// from required features and --strict alone, so that all reasons of a refusal are reported
+// together. The order of the evaluate_* calls matters: addresses need the accepted families, proxy
+// protocol the accepted ports.
 #include "kindlb/core/verdict.hpp"
 
 #include "kindlb/base/text.hpp"

@@ -1,3 +1,4 @@
+// Which ports of a Service can be opened (KEP-1435: mixed protocols).
 #include "kindlb/base/text.hpp"
 #include "limitations.hpp"
 

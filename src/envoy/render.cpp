@@ -130,6 +130,8 @@ void add_health_check(json& cluster, const Backend& backend) {
   if (backend.health_port != 0) cluster["health_checks"] = json::array({shape});
 }
 
+/// Maglev keeps a client on its endpoint when other endpoints come and go, which is the closest
+/// that a load balancer without shared state can come to sessionAffinity ClientIP.
 json cluster_of(const Backend& backend, const XdsPaths& paths) {
   static const auto shape = load_template("cluster.json");
   const bool sticky = backend.affinity == core::Affinity::ClientIp;

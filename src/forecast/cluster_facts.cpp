@@ -42,6 +42,7 @@ std::vector<Cidr> default_subnets() {
   return {subnet("172.18.0.0/16"), subnet("fc00:f853:ccd:e793::/64")};
 }
 
+/// Parse a list of addresses or prefixes; each invalid item is a fault at its own place.
 template <typename T>
 std::vector<T> read_values(Fields& fields, const char* key, const char* what) {
   std::vector<T> out;
@@ -114,6 +115,8 @@ BriefEndpoints read_endpoints(const yaml::Node& node, const std::string& file,
   return out;
 }
 
+/// Add what follows from the rest: families from the subnets, and the addresses that the gateway
+/// (by convention the first of a docker network) and the nodes hold.
 void complete(ClusterFacts& facts) {
   if (facts.families.empty())
     for (const auto& [family, space] : facts.network) facts.families.push_back(family);
@@ -128,6 +131,7 @@ void complete(ClusterFacts& facts) {
   }
 }
 
+/// Faults are collected; the caller checks them once at the end.
 ClusterFacts read_facts(const yaml::Node& root, const std::string& file, yaml::Faults& faults) {
   static const yaml::Node nothing;
   ClusterFacts out;

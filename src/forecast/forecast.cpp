@@ -45,6 +45,7 @@ ForecastNote class_note(const Service& service, const core::Policy& policy) {
                             " (--load-balancer-class)."};
 }
 
+/// Reasons here are our own: an ignored Service gets no conditions.
 ForecastNote why_ignored(const Service& service, Claim claim, const core::Policy& policy) {
   if (claim == Claim::ReleaseDeleted)
     return {"Deleted", "It is being deleted; its load balancer would be removed."};
@@ -123,6 +124,9 @@ class PlannedCluster {
     return {};
   }
 
+  /// Plan Services one after the other on one address space. Those with an address in status come
+  /// first, so that no other Service is given it; among the rest, file order decides, as creation
+  /// order would in a cluster.
   std::vector<ServiceForecast> forecast_services(core::Timestamp now) {
     const auto& services = manifests_.services;
     std::vector<std::size_t> order(services.size());
@@ -152,6 +156,8 @@ class PlannedCluster {
       space->second.taken.insert(address);
   }
 
+  /// Add the EndpointSlice of one family, as the EndpointSlice controller would: ports resolved to
+  /// numbers, and no slice without endpoints.
   core::Result<void> add_slice(const BriefEndpoints& brief, const Service& service,
                                core::IpFamily family) {
     core::EndpointSlice slice{.service = service.key,
@@ -179,11 +185,14 @@ class PlannedCluster {
     return {};
   }
 
+  /// Endpoints without a node run on the first one, so that the direct path can be forecast.
   std::string node_of(const BriefEndpoints& brief) const {
     if (!brief.node.empty() || nodes_.empty()) return brief.node;
     return facts_.nodes.empty() ? nodes_.begin()->first : facts_.nodes.front().name;
   }
 
+  /// Return the endpoint's port number, or nothing when targetPort is a name that the facts do not
+  /// resolve.
   static std::optional<std::uint16_t> number_of(const BriefEndpoints& brief,
                                                 const core::ServicePort& port) {
     if (const auto given = brief.ports.find(port.name); given != brief.ports.end())

@@ -28,6 +28,8 @@ Ordered bodies_of(const Resources& resources) {
   return out;
 }
 
+/// Render as for a proxy without kernel rules (Rendered::listeners): what a forecast shows must not
+/// depend on the kernel.
 Ordered envoy_of(const core::Prediction& prediction) {
   if (!prediction.config) return Ordered::object();
   const auto rendered = envoy::render(*prediction.config, {protocol::kXdsDir, protocol::kEndpointsDir});

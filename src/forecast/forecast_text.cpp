@@ -9,6 +9,7 @@ namespace kindlb::forecast {
 namespace {
 
 constexpr std::size_t kLabelWidth = 12;
+/// A line per port must stay readable for Services with hundreds of endpoints.
 constexpr std::size_t kTargetsShown = 3;
 
 /// Replace control characters: values from manifests must not break lines or control the terminal.
@@ -99,6 +100,8 @@ std::string block(const ServiceForecast& forecast) {
   return out + "\n";
 }
 
+/// Count the decisions. Failures are counted apart: their Services are supported, but not servable
+/// here.
 std::string summary(const std::vector<ServiceForecast>& forecasts) {
   std::array<std::size_t, 4> counts{};
   std::size_t failures = 0;

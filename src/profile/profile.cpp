@@ -48,6 +48,7 @@ void read_set(Fields& fields, const char* key,
   target = std::move(chosen);
 }
 
+/// As read_set: a flag can be switched off, not on.
 void read_flag(Fields& fields, const char* key, bool& target) {
   const auto value = fields.flag(key);
   if (!value) return;
@@ -69,6 +70,7 @@ void read_mixing(Fields& fields, Capabilities& out) {
   out.mixed_protocols_annotation = fields.text("mixedProtocolsAnnotation").value_or("");
 }
 
+/// Start from kindlb's own capabilities: what a profile does not mention is supported.
 Capabilities read_capabilities(const yaml::Node& node, yaml::Faults& faults) {
   Capabilities out;
   Fields fields(node, faults);
@@ -96,6 +98,7 @@ Profile read_profile(const yaml::Node& node, yaml::Faults& faults) {
   return out;
 }
 
+/// A broken embedded profile is a bug that the tests find, hence the assertion.
 std::vector<Profile> read_embedded() {
   std::vector<Profile> out;
   for (const auto& file : embedded_profiles()) {
@@ -106,6 +109,7 @@ std::vector<Profile> read_embedded() {
   return out;
 }
 
+/// A name never contains a slash or an extension, so the two cannot be confused.
 bool looks_like_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
 }

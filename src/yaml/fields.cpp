@@ -18,6 +18,7 @@ Fields::Fields(const Node& map, Faults& faults) : map_(map), faults_(faults) {
     complain(map, "expected a map, not " + describe(map));
 }
 
+/// In the destructor, because only then all keys that the reader knows have been asked for.
 Fields::~Fields() {
   for (const auto& key : map_.keys) {
     if (asked_.contains(key.text)) continue;

@@ -16,6 +16,7 @@ using core::ErrorKind;
 
 constexpr std::size_t kMaxFile = std::size_t{256} << 20U;
 
+/// Read in chunks, so that the limit also holds for pipes and devices, which have no size.
 core::Result<std::string> read_all(std::istream& in, const std::string& path) {
   std::string text;
   std::array<char, 65536> chunk{};

@@ -21,6 +21,7 @@ std::optional<unsigned> unit(std::string_view text, std::size_t at, unsigned fir
   return value;
 }
 
+/// Combine a surrogate pair (RFC 8259 §7) to one code point.
 std::string escape(unsigned high, unsigned low) {
   const unsigned code = 0x10000U + ((high - 0xD800U) << 10U) + (low - 0xDC00U);
   char out[16];

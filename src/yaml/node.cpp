@@ -36,6 +36,7 @@ int take_base(std::string_view& digits) {
   return base == 0 ? 8 : base;
 }
 
+/// Accept what fits into 64 bits, signed or unsigned; anything else is left to real().
 std::optional<Scalar> integer(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -63,6 +64,8 @@ std::optional<Scalar> real(std::string_view text) {
   return Scalar(value);
 }
 
+/// YAML 1.1 allows underscores between digits. The first character decides early that most strings
+/// are no numbers.
 std::optional<Scalar> number(const std::string& text) {
   const char first = text.front();
   if (first != '+' && first != '-' && first != '.' && (first < '0' || first > '9'))

@@ -30,6 +30,7 @@ Place place_of(const YAML::Mark& mark) {
   throw YAML::ParserException(mark, what);
 }
 
+/// Return the number of nodes in a tree. Recursion is bounded by kMaxDepth.
 std::size_t count(const Node& node) {
   std::size_t sum = 1;
   for (const auto& item : node.items) sum += count(item);
@@ -97,6 +98,7 @@ class Builder final : public YAML::EventHandler {
     std::size_t height = 1;
     std::optional<Key> key;  ///< set: its value comes next
   };
+  /// Height and size are kept so that an alias can be checked against the limits without a walk.
   struct Anchored {
     Node node;
     std::size_t height = 0;
@@ -125,6 +127,8 @@ class Builder final : public YAML::EventHandler {
     add(done.mark, std::move(done.node), done.anchor, done.height);
   }
 
+  /// Attach a finished node to its parent: as a key, as the value of the pending key, or as an
+  /// item. Anchored nodes are copied, because an alias may refer to them until the document ends.
   void add(const YAML::Mark& mark, Node node, YAML::anchor_t anchor, std::size_t height) {
     if (anchor != 0) anchors_[anchor] = {node, height, count(node)};
     if (open_.empty()) {
@@ -167,6 +171,8 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
+  /// A duplicate key is a mistake, and parsers disagree on which value wins. Runs after merge(),
+  /// which never adds a key that exists.
   static void refuse_duplicates(const Open& done) {
     std::vector<const Key*> sorted;
     for (const auto& key : done.node.keys) sorted.push_back(&key);
