@@ -152,17 +152,17 @@ void Reconciler::reconcile(const core::ServiceKey& key) {
   // The watch has not shown the effect of the release yet: planning from here would repeat it.
   if (record.releasing || record.released == service->resource_version) return;
   record.released.clear();
-  const auto world = gather_world(cluster, *service, record);
-  if (world.proxy.present && !world.proxy.live && cluster.nodes_running)
+  const auto snapshot = take_snapshot(cluster, *service, record);
+  if (snapshot.proxy.present && !snapshot.proxy.live && cluster.nodes_running)
     parts_.fleet.start(record.uid);
-  carry_out(cluster, *service, record, plan_for(world));
+  carry_out(cluster, *service, record, plan_for(snapshot));
 }
 
-core::Plan Reconciler::plan_for(const core::ServiceSnapshot& world) const {
-  if (!draining_) return core::plan_service(world, parts_.policy);
+core::Plan Reconciler::plan_for(const core::ServiceSnapshot& snapshot) const {
+  if (!draining_) return core::plan_service(snapshot, parts_.policy);
   core::Plan plan;
-  plan.remove_proxy = world.proxy.present || world.proxy.coming;
-  if (!plan.remove_proxy && core::was_ours(*world.service))
+  plan.remove_proxy = snapshot.proxy.present || snapshot.proxy.coming;
+  if (!plan.remove_proxy && core::was_ours(*snapshot.service))
     plan.teardown = core::Teardown::TakeBack;
   return plan;
 }
@@ -213,7 +213,7 @@ void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Recor
                            core::Plan plan) {
   if (plan.unreserve && !record.reserved.empty()) replan_without_address(cluster.network);
   if (!plan.addresses.empty() || plan.unreserve) record.reserved = plan.addresses;
-  if (!plan.write && !plan.last_reported.hash.empty()) record.told = plan.last_reported;
+  if (!plan.write && !plan.last_reported.hash.empty()) record.last_reported = plan.last_reported;
   const auto proxy = parts_.fleet.view(record.uid);
   const ProxyRequest request{record.uid, service.key.text(), cluster.network,
                              core::watches_of(service)};

@@ -103,7 +103,7 @@ class Reconciler {
     bool releasing = false;                       ///< a release is under way
     std::string released;  ///< the resourceVersion that was released: not to be released twice
     std::vector<core::IpAddress> reserved;  ///< chosen, perhaps not in the status yet
-    core::LastReported told;
+    core::LastReported last_reported;       ///< empty after a restart
     std::optional<core::Trouble> trouble;
     unsigned failures = 0;  ///< in a row, for the back-off; reset by success or a change
     bool retry_scheduled = false;
@@ -131,13 +131,13 @@ class Reconciler {
   void forget(Cluster& cluster, const core::ServiceKey& key);
   void replan_without_address(const std::string& network);
   Record& record_of(Cluster& cluster, const core::Service& service);
-  core::ServiceSnapshot gather_world(const Cluster& cluster, const core::Service& service,
-                                  const Record& record) const;
+  core::ServiceSnapshot take_snapshot(const Cluster& cluster, const core::Service& service,
+                                      const Record& record) const;
   std::map<core::IpFamily, core::AddressSpace> address_spaces(const Cluster& cluster,
                                                               const core::Service& service) const;
   void add_taken_addresses(const Cluster& cluster, const core::Service& service,
                            std::set<core::IpAddress>& taken) const;
-  core::Plan plan_for(const core::ServiceSnapshot& world) const;
+  core::Plan plan_for(const core::ServiceSnapshot& snapshot) const;
   void carry_out(Cluster& cluster, const core::Service& service, Record& record, core::Plan plan);
   void handle_failures(const core::Service& service, Record& record, const core::Plan& plan,
                        const core::ProxyView& proxy);

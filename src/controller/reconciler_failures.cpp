@@ -22,9 +22,8 @@ constexpr core::Backoff kDirectPathRetryBackoff{std::chrono::seconds(10), std::c
 
 /// React to what the proxy reports. In this order: an address that another host uses (choose
 /// another), a rejected configuration (retry), pods that do not answer directly (fall back to node
-/// ports, if the plan allows it), or not at all (retry). A Service that serves is left alone:
-/// probes that fail later are the application's matter, not the load balancer's (docs/contract.md
-/// §2).
+/// ports, if the plan allows it), or not at all (retry). A Service that serves is left alone: an
+/// endpoint that stops answering is no failure of the load balancer.
 void Reconciler::handle_failures(const core::Service& service, Record& record,
                                  const core::Plan& plan, const core::ProxyView& proxy) {
   if (!proxy.present || plan.apply || proxy.live == false) return;

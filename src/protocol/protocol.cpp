@@ -65,12 +65,16 @@ struct Fields<core::UdpRule> {
 };
 template <>
 struct Fields<Unit> {
-  static constexpr std::tuple kAll{
-      required("unit", &Unit::unit),         required("owner", &Unit::owner),
-      required("revision", &Unit::revision), optional("addresses", &Unit::addresses),
-      optional("routes", &Unit::routes),     optional("listeners", &Unit::listeners),
-      optional("clusters", &Unit::clusters), optional("assignments", &Unit::assignments),
-      optional("gates", &Unit::udp_rules),       optional("gated_listeners", &Unit::listeners_behind_rules)};
+  static constexpr std::tuple kAll{required("unit", &Unit::unit),
+                                   required("owner", &Unit::owner),
+                                   required("revision", &Unit::revision),
+                                   optional("addresses", &Unit::addresses),
+                                   optional("routes", &Unit::routes),
+                                   optional("listeners", &Unit::listeners),
+                                   optional("clusters", &Unit::clusters),
+                                   optional("assignments", &Unit::assignments),
+                                   optional("gates", &Unit::udp_rules),
+                                   optional("gated_listeners", &Unit::listeners_behind_rules)};
 };
 template <>
 struct Fields<UnitState> {

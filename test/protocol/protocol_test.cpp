@@ -269,3 +269,11 @@ TEST_CASE("the id of a refused message is found only when an answer is expected"
   CHECK_FALSE(refused_id(R"({"type":"apply"})").has_value());
   CHECK_FALSE(refused_id("nonsense").has_value());
 }
+
+TEST_CASE("an owner text names its Service and its cluster") {
+  const core::ServiceKey key{"kind", "default", "web"};
+  CHECK(parse_owner(key.text()) == key);
+  CHECK(cluster_of(key.text()) == "kind");
+  CHECK_FALSE(parse_owner("kind/web").has_value());
+  CHECK_FALSE(parse_owner("").has_value());
+}

@@ -21,8 +21,8 @@
 //    proxy's name only a shared one's number is used. A proxy that was renamed but holds no unit is
 //    warm, so a kindlb that crashes in the middle of a claim leaks no proxy.
 //  - A unit that is being released, and a proxy that is being removed, count as `coming` in view():
-//    neither can be claimed anew, and the finalizer stays until both are gone (docs/contract.md
-//    §1).
+//    neither can be claimed anew, and the finalizer stays until they are gone (docs/contract.md
+//    §1), because until then they may still answer for the address.
 //  - Nothing is allocated, claimed or removed before discover() has succeeded once.
 
 #include "fleet/proxy_host.hpp"

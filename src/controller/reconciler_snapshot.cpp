@@ -5,28 +5,29 @@
 
 namespace kindlb::controller {
 
-core::ServiceSnapshot Reconciler::gather_world(const Cluster& cluster, const core::Service& service,
-                                            const Record& record) const {
-  core::ServiceSnapshot world;
-  world.service = &service;
-  world.slices = cluster.store.slices_of(service.key);
-  world.nodes = &cluster.store.nodes();
-  world.network = address_spaces(cluster, service);
-  world.reserved = record.reserved;
-  world.proxy = parts_.fleet.view(record.uid);
-  world.last_reported = record.told;
-  world.trouble = record.trouble;
+core::ServiceSnapshot Reconciler::take_snapshot(const Cluster& cluster,
+                                                const core::Service& service,
+                                                const Record& record) const {
+  core::ServiceSnapshot snapshot;
+  snapshot.service = &service;
+  snapshot.slices = cluster.store.slices_of(service.key);
+  snapshot.nodes = &cluster.store.nodes();
+  snapshot.network = address_spaces(cluster, service);
+  snapshot.reserved = record.reserved;
+  snapshot.proxy = parts_.fleet.view(record.uid);
+  snapshot.last_reported = record.last_reported;
+  snapshot.trouble = record.trouble;
   if (const auto error = parts_.networks.error(cluster.network);
-      !error.empty() && world.network.empty())
-    world.trouble = core::Trouble{"The docker network cannot be used: " + error};
-  world.direct_blocked = record.direct_blocked;
-  world.direct_proven = record.direct_proven;
-  world.retry_direct = record.direct_path_retry == DirectPathRetry::Due;
-  world.age = std::chrono::duration_cast<std::chrono::milliseconds>(
+      !error.empty() && snapshot.network.empty())
+    snapshot.trouble = core::Trouble{"The docker network cannot be used: " + error};
+  snapshot.direct_blocked = record.direct_blocked;
+  snapshot.direct_proven = record.direct_proven;
+  snapshot.retry_direct = record.direct_path_retry == DirectPathRetry::Due;
+  snapshot.age = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - record.since);
-  world.may_allocate = allocation_open_;
-  world.now = parts_.now();
-  return world;
+  snapshot.may_allocate = allocation_open_;
+  snapshot.now = parts_.now();
+  return snapshot;
 }
 
 std::map<core::IpFamily, core::AddressSpace> Reconciler::address_spaces(
