@@ -1,6 +1,7 @@
 #include "controller.hpp"
 
 #include "background.hpp"
+#include "kindlb/base/sleep.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
 #include "kindlb/proxy/containers.hpp"
@@ -113,11 +114,7 @@ void Controller::watch_engine(std::stop_token stop) {
     if (failures == 0)
       log::warn("docker engine: lost the event stream{}; reconnecting",
                 result.ok() ? "" : ": " + result.error().text());
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, core::delay_before(failures++, kEngineBackoff, 0.5),
-                  [] { return false; });
+    base::sleep_for(stop, core::delay_before(failures++, kEngineBackoff, 0.5));
   }
 }
 

@@ -1,25 +1,14 @@
 #include "store.hpp"
 
-#include <charconv>
+#include "kindlb/base/number.hpp"
+
 #include <cstdint>
-#include <optional>
 
 namespace kindlb::controller {
 
-namespace {
-
-std::optional<std::uint64_t> number(const std::string& text) {
-  std::uint64_t out = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
-
-}  // namespace
-
 bool is_older(const std::string& candidate, const std::string& known) {
-  const auto a = number(candidate);
-  const auto b = number(known);
+  const auto a = base::parse_number<std::uint64_t>(candidate);
+  const auto b = base::parse_number<std::uint64_t>(known);
   return a && b && *a < *b;
 }
 

@@ -1,4 +1,5 @@
 // The agent's state as a symbolic link's target: JSON in hexadecimal, cut into path components.
+#include "kindlb/base/number.hpp"
 #include "kindlb/protocol/protocol.hpp"
 
 namespace kindlb::protocol {
@@ -12,16 +13,9 @@ constexpr std::size_t kMaxTarget = 4'000;
 constexpr std::size_t kComponent = 200;
 constexpr std::string_view kSummaryPrefix = "s/";
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 }  // namespace
 
 std::optional<std::string> encode_summary(const AgentState& state) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out(kSummaryPrefix);
   std::size_t in_component = 0;
   for (const char c : encode_state(state)) {
@@ -29,9 +23,7 @@ std::optional<std::string> encode_summary(const AgentState& state) {
       out += '/';
       in_component = 0;
     }
-    const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 0xFU];
+    base::append_hex(out, c);
     in_component += 2;
   }
   if (out.size() > kMaxTarget) return std::nullopt;
@@ -43,13 +35,13 @@ std::optional<AgentState> decode_summary(std::string_view target) {
   if (start == std::string_view::npos) return std::nullopt;
   target.remove_prefix(start + kSummaryPrefix.size() + (target[start] == '/' ? 1 : 0));
   std::string text;
-  int high = -1;
+  std::optional<std::size_t> high;
   for (const char c : target) {
     if (c == '/') continue;
-    const int value = hex_value(c);
-    if (value < 0) return std::nullopt;
-    if (high >= 0) text += static_cast<char>(high * 16 + value);
-    high = high < 0 ? value : -1;
+    const auto value = base::kLowerHex.find(c);
+    if (value == std::string_view::npos) return std::nullopt;
+    if (high) text += static_cast<char>(*high * 16 + value);
+    high = high ? std::nullopt : std::optional(value);
   }
   return decode_state(text);
 }

@@ -1,8 +1,7 @@
 #include "kindlb/proxy/containers.hpp"
 
+#include "kindlb/base/number.hpp"
 #include "kindlb/proxy/image.hpp"
-
-#include <charconv>
 
 namespace kindlb::proxy {
 
@@ -15,13 +14,6 @@ namespace {
 std::string label_of(const docker::Labels& labels, const char* key) {
   const auto found = labels.find(key);
   return found == labels.end() ? std::string() : found->second;
-}
-
-std::uint32_t parse_uid(const std::string& text) {
-  std::uint32_t uid = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, uid);
-  return code == std::errc{} && stop == end ? uid : 0;
 }
 
 std::map<std::string, std::string> sysctls_for(const CreateOptions& options) {
@@ -59,15 +51,16 @@ Result<Proxy> make_container(docker::Engine& engine, const docker::ContainerSpec
 
 std::optional<Proxy> parse_proxy(const docker::Container& container) {
   if (label_of(container.labels, kProxyLabel) != "1") return std::nullopt;
-  return Proxy{.id = container.id,
-               .name = container.name,
-               .role = parse_name(container.name),
-               .state = container.state,
-               .network = label_of(container.labels, kNetworkLabel),
-               .uid = parse_uid(label_of(container.labels, kUidLabel)),
-               .agent = label_of(container.labels, kAgentLabel),
-               .volume = label_of(container.labels, kVolumeLabel),
-               .pool = label_of(container.labels, kPoolLabel)};
+  return Proxy{
+      .id = container.id,
+      .name = container.name,
+      .role = parse_name(container.name),
+      .state = container.state,
+      .network = label_of(container.labels, kNetworkLabel),
+      .uid = base::parse_number<std::uint32_t>(label_of(container.labels, kUidLabel)).value_or(0),
+      .agent = label_of(container.labels, kAgentLabel),
+      .volume = label_of(container.labels, kVolumeLabel),
+      .pool = label_of(container.labels, kPoolLabel)};
 }
 
 std::uint32_t choose_uid(const std::set<std::uint32_t>& in_use) {

@@ -1,9 +1,9 @@
 // Names of containers and volumes: builders and their inverse parsers.
+#include "kindlb/base/number.hpp"
 #include "kindlb/core/hash.hpp"
 #include "kindlb/proxy/containers.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <random>
 
 namespace kindlb::proxy {
@@ -20,7 +20,7 @@ constexpr std::size_t kMaxName = 128;
 
 bool is_tag(std::string_view text) {
   return text.size() == kTagSize &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+         text.find_first_not_of(base::kLowerHex) == std::string_view::npos;
 }
 
 /// Replace a character that the engine does not accept in a name.
@@ -38,14 +38,10 @@ std::string sanitized(std::string text, std::size_t size) {
 std::optional<ProxyName> parse_shared(const std::string& name) {
   const auto dash = name.rfind('-');
   if (!name.starts_with(kSharedPrefix) || dash <= kSharedPrefix.size()) return std::nullopt;
-  unsigned number = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, code] = std::from_chars(name.data() + dash + 1, end, number);
-  if (code != std::errc{} || stop != end || number == 0 || number > kMaxNumber ||
-      name[dash + 1] == '0')
-    return std::nullopt;
+  const auto number = base::parse_number<unsigned>(std::string_view(name).substr(dash + 1));
+  if (!number || *number == 0 || *number > kMaxNumber || name[dash + 1] == '0') return std::nullopt;
   const auto size = kSharedPrefix.size();
-  return ProxyName{Role::Shared, "", name.substr(size, dash - size), number};
+  return ProxyName{Role::Shared, "", name.substr(size, dash - size), *number};
 }
 
 }  // namespace
