@@ -1,11 +1,11 @@
 #include "codec.hpp"
 
+#include "kindlb/base/number.hpp"
 #include "kindlb/core/base64.hpp"
 #include "kindlb/json/json.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace kindlb::docker {
@@ -97,10 +97,9 @@ std::vector<PublishedPort> ports_from_list(const Json& ports) {
   return published;
 }
 
+/// Return 0 for what is not a port number.
 std::uint16_t port_number(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return code == std::errc{} && end == text.data() + text.size() ? port : std::uint16_t{0};
+  return base::parse_number<std::uint16_t>(text).value_or(0);
 }
 
 /// Inspecting describes ports in another shape than listing:

@@ -29,6 +29,7 @@ std::optional<Image> decode_image(std::string_view json);
 std::optional<std::vector<Volume>> decode_volume_list(std::string_view json);
 std::optional<std::string> decode_volume_name(std::string_view json);
 
+/// Return nothing for a line that is not an event, which callers skip.
 std::optional<Event> decode_event(std::string_view json);
 
 /// Return the "Id" of what was just created.
@@ -45,6 +46,7 @@ struct ProgressLine {
   std::string text;   ///< to show; may be empty
   std::string error;  ///< not empty: the pull or build failed
 };
+/// Return nothing for a line that is not JSON, which callers skip.
 std::optional<ProgressLine> decode_progress(std::string_view json);
 
 // Bodies of requests, and the values of JSON-encoded query parameters.

@@ -1,5 +1,7 @@
 #include "kindlb/docker/tar.hpp"
 
+#include "kindlb/base/number.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -122,10 +124,7 @@ std::optional<std::uint64_t> octal_of(std::string_view block, Field field) {
   digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
   digits = digits.substr(0, digits.find(' '));
   if (digits.empty()) return 0;
-  std::uint64_t number = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 8);
-  if (code != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return number;
+  return base::parse_number<std::uint64_t>(digits, 8);
 }
 
 /// Join prefix and name. Only POSIX archives have a prefix: old GNU ones keep other things there.
@@ -149,10 +148,8 @@ bool read_pax_record(std::string_view record, Extension& into) {
   const std::string_view value = record.substr(equals + 1);
   if (key == "path") into.path = std::string(value);
   if (key != "size") return true;
-  std::uint64_t size = 0;
-  const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), size);
-  into.size = size;
-  return code == std::errc{} && end == value.data() + value.size();
+  into.size = base::parse_number<std::uint64_t>(value);
+  return into.size.has_value();
 }
 
 /// Read the records of a pax header: "<length> <key>=<value>\n", where the length covers the whole

@@ -70,12 +70,6 @@ void set_tls(Setter& set, const Tls& tls) {
   set.blob(CURLOPT_SSLKEY_BLOB, tls.key_pem);
 }
 
-bool has_header(const Request& request, std::string_view name) {
-  return std::ranges::any_of(request.headers, [&](const Header& header) {
-    return equal_ignoring_case(header.name, name);
-  });
-}
-
 /// False: out of memory.
 bool append(HeaderList& list, const std::string& line) {
   curl_slist* longer = curl_slist_append(list.get(), line.c_str());
@@ -92,7 +86,8 @@ bool has_body(const Request& request) {
 
 bool fill_headers(HeaderList& list, const Endpoint& endpoint, const Request& request) {
   bool ok = append(list, "Expect:");  // no round trip to ask whether a body may follow
-  if (!has_header(request, "Content-Type")) ok = ok && append(list, "Content-Type:");
+  if (find_header(request.headers, "Content-Type") == nullptr)
+    ok = ok && append(list, "Content-Type:");
   if (!endpoint.bearer_token.empty())
     ok = ok && append(list, "Authorization: Bearer " + endpoint.bearer_token);
   for (const auto& [name, value] : request.headers)

@@ -1,29 +1,21 @@
 #include "response_head.hpp"
 
+#include "kindlb/base/number.hpp"
 #include "kindlb/base/text.hpp"
 #include "kindlb/base/version.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 namespace kindlb::http {
 
 namespace {
-
-std::optional<std::size_t> parse_number(std::string_view text, int base) {
-  std::size_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// "HTTP/1.1 101 UPGRADED" -> 101
 std::optional<int> parse_status_line(std::string_view line) {
   if (!line.starts_with("HTTP/1.") || line.size() < 12 || line[8] != ' ') return std::nullopt;
   if (line.size() > 12 && line[12] != ' ') return std::nullopt;
-  const auto status = parse_number(line.substr(9, 3), 10);
+  const auto status = base::parse_number<std::size_t>(line.substr(9, 3));
   if (!status || *status < 100 || *status > 599) return std::nullopt;
   return static_cast<int>(*status);
 }
@@ -63,7 +55,7 @@ std::optional<std::string> decode_chunks(std::string_view bytes) {
     const auto line_end = bytes.find("\r\n");
     if (line_end == std::string_view::npos) return std::nullopt;
     const std::string_view digits = bytes.substr(0, std::min(line_end, bytes.find(';')));
-    const auto size = parse_number(base::trimmed(digits), 16);
+    const auto size = base::parse_number<std::size_t>(base::trimmed(digits), 16);
     bytes.remove_prefix(line_end + 2);
     if (!size || *size > bytes.size()) return std::nullopt;
     if (*size == 0) return body;
@@ -86,7 +78,7 @@ std::string write_upgrade_request(const Request& request, std::string_view path_
   };
   if (!bearer_token.empty()) add("Authorization", fmt::format("Bearer {}", bearer_token));
   add("Connection", "Upgrade");
-  if (find_header(request.headers, "Upgrade").empty()) add("Upgrade", "tcp");
+  if (find_header(request.headers, "Upgrade") == nullptr) add("Upgrade", "tcp");
   for (const auto& [name, value] : request.headers)
     if (!equal_ignoring_case(name, "Connection")) add(name, value);
   add("Content-Length", std::to_string(request.body.size()));
@@ -111,7 +103,7 @@ std::optional<std::string> refusal_body(const Response& head, std::string_view b
     auto body = decode_chunks(bytes);
     return body || !enough ? body : std::string(bytes);
   }
-  const auto length = parse_number(head.header("Content-Length"), 10);
+  const auto length = base::parse_number<std::size_t>(head.header("Content-Length"));
   if (length && bytes.size() >= *length) return std::string(bytes.substr(0, *length));
   if (enough) return std::string(bytes);
   return std::nullopt;

@@ -4,7 +4,8 @@
 namespace kindlb::http {
 
 std::string_view Response::header(std::string_view name) const {
-  return find_header(headers, name);
+  const auto* const found = find_header(headers, name);
+  return found == nullptr ? std::string_view() : found->value;
 }
 
 core::ErrorKind kind_of_status(int status) {

@@ -19,10 +19,11 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-inline std::string_view find_header(const std::vector<Header>& headers, std::string_view name) {
-  for (const auto& header : headers)
-    if (equal_ignoring_case(header.name, name)) return header.value;
-  return {};
+/// Return the first header of that name, in any case; null when there is none.
+inline const Header* find_header(const std::vector<Header>& headers, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      headers, [&](const Header& header) { return equal_ignoring_case(header.name, name); });
+  return found == headers.end() ? nullptr : &*found;
 }
 
 /// Return whether the text can stand in a request line or a header without ending it.

@@ -1,6 +1,6 @@
 #include "kindlb/http/url.hpp"
 
-#include <fmt/format.h>
+#include "kindlb/base/number.hpp"
 
 namespace kindlb::http {
 
@@ -16,7 +16,7 @@ std::string url_escaped(std::string_view text, std::string_view keep) {
     if (kUnreserved.find(c) != std::string_view::npos || keep.find(c) != std::string_view::npos)
       out += c;
     else
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+      base::append_hex(out += '%', c, base::kUpperHex);
   }
   return out;
 }

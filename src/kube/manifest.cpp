@@ -82,9 +82,15 @@ void fill_metadata(Json& object, bool namespaced) {
   if (ns.is_string()) meta["uid"] = stable_uid(ns.get<std::string>(), meta["name"]);
 }
 
+/// Return the object as an API server would hand it out.
+Json object_of(const Node& node, bool namespaced) {
+  auto object = to_json(node);
+  fill_metadata(object, namespaced);
+  return object;
+}
+
 /// Return a hint for the two usual mistakes: an unquoted word that YAML reads as a number or
-/// boolean
-/// ("not a string"), and a quoted number ("not a port number").
+/// boolean ("not a string"), and a quoted number ("not a port number").
 std::string quoting_advice(const Node& field, const std::string& what) {
   if (field.kind != yaml::Kind::Scalar) return {};
   if (!field.plain && what.ends_with("not a port number"))
@@ -137,8 +143,7 @@ class DocumentReader {
   }
 
   Result<void> read_service(const Node& node) {
-    auto json = to_json(node);
-    fill_metadata(json, true);
+    const auto json = object_of(node, true);
     Problem problem;
     auto service = kube::read_service(json, into_.cluster_, problem);
     if (problem.text) return error_in(node, problem);
@@ -151,8 +156,7 @@ class DocumentReader {
   }
 
   Result<void> read_slice(const Node& node) {
-    auto json = to_json(node);
-    fill_metadata(json, true);
+    const auto json = object_of(node, true);
     Problem problem;
     auto slice = kube::read_slice(json, into_.cluster_, problem);
     if (problem.text) return error_in(node, problem);
@@ -170,8 +174,7 @@ class DocumentReader {
   }
 
   Result<void> read_node(const Node& node) {
-    auto json = to_json(node);
-    fill_metadata(json, false);
+    const auto json = object_of(node, false);
     Problem problem;
     auto read = kube::read_node(json, problem);
     if (problem.text) return error_in(node, problem);

@@ -95,7 +95,8 @@ void bind_and_listen(int fd, const Address& address) {
 }  // namespace
 
 std::string Received::header(std::string_view name) const {
-  return std::string(http::find_header(headers, name));
+  const auto* const found = http::find_header(headers, name);
+  return found == nullptr ? std::string() : found->value;
 }
 
 void Exchange::answer(int status, std::string_view body, const std::vector<http::Header>& headers) {
