@@ -2,12 +2,11 @@
 
 #include "call.hpp"
 #include "codec.hpp"
+#include "kindlb/base/sleep.hpp"
 #include "kindlb/core/line_splitter.hpp"
 #include "paths.hpp"
 #include "status.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 namespace kindlb::kube {
@@ -35,14 +34,6 @@ StepResult::End end_of(const Result<void>& result) {
   return result.error().kind == ErrorKind::Expired ? StepResult::End::Expired
                                                    : StepResult::End::Failed;
 }
-
-/// Sleep until the duration has passed or a stop is requested.
-void pause(std::chrono::milliseconds duration, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, duration, [] { return false; });
-}
 }  // namespace
 
 Reflector::Reflector(std::shared_ptr<http::Client> client,
@@ -60,7 +51,7 @@ void Reflector::run(const std::stop_token& stop) {
     // answered by a list without a pause. Whatever makes the policy pause is worth reporting.
     report(attempt.error.value_or(Error{ErrorKind::Unavailable, std::string("watch ") + name(),
                                         "the server closes every watch immediately"}));
-    pause(next.pause, stop);
+    base::sleep_for(stop, next.pause);
   }
 }
 
