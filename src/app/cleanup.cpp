@@ -20,7 +20,7 @@ namespace {
 
 const std::vector<std::string> kOurs = {std::string(proxy::kProxyLabel) + "=1"};
 
-/// Everything with our label on this engine.
+/// Everything on this engine that has kindlb's label.
 struct Leftovers {
   std::vector<proxy::Proxy> proxies;
   std::vector<docker::Volume> volumes;
@@ -60,7 +60,8 @@ bool confirmed(const Options& options, const Leftovers& found) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-/// The units' owners tell which Services carry our marks.
+/// Remove kindlb's finalizer and status from the Services that the proxies serve; return their
+/// number. The proxies' state names these Services, so it must be read before the proxies go.
 std::size_t release_services(docker::Engine& engine, const std::vector<proxy::Proxy>& proxies) {
   std::map<std::string, std::vector<kube::ReleasePatch>> by_cluster;
   for (const auto& one : proxies) {

@@ -1,5 +1,5 @@
 #pragma once
-// What can be typed, for completion: made from the definitions that also parse it.
+// The words that shell completion offers, from the same definitions that parse them.
 
 #include <string>
 #include <vector>

@@ -1,11 +1,13 @@
 #pragma once
-// What each sub-command does. All return the process's exit code: 0, 1 when something failed on the
-// way, 2 when it could not begin (one line on standard error says what to do).
+// The commands. Each blocks until it is done and returns the exit code of the process: 0, 1 if
+// something failed on the way, 2 if it could not start (one line on standard error says what to
+// do).
 
 #include "options.hpp"
 
 namespace kindlb::app {
 
+/// Serve Services until a signal.
 int run(const Options& options);
 /// Needs neither a cluster nor an engine.
 int plan(const Options& options);
@@ -13,10 +15,10 @@ int cleanup(const Options& options);
 /// Needs a cluster, but no engine.
 int conformance(const Options& options);
 int sandbox(const Options& options);
-/// scale, kill, ready and unready, in a sandbox that runs elsewhere.
+/// Scale, kill, ready, unready: change a sandbox that another process runs.
 int sandbox_command(const Options& options);
 
-/// A sandbox that shows itself.
+/// Start a sandbox and show what happens in it.
 int demo(const Options& options);
 
 }  // namespace kindlb::app

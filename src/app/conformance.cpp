@@ -4,14 +4,13 @@
 #include "kindlb/conformance/console.hpp"
 #include "kindlb/conformance/result_files.hpp"
 #include "kindlb/conformance/runner.hpp"
+#include "kindlb/json/json.hpp"
 #include "kindlb/kube/config.hpp"
 #include "kindlb/kube/objects.hpp"
 #include "startup.hpp"
 #include "stop_signal.hpp"
 
 #include <unistd.h>
-
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <memory>
@@ -24,7 +23,8 @@ using core::Error;
 using core::ErrorKind;
 using core::Result;
 
-/// For the Services' provider to let go of them, and the namespace to go.
+/// How long the clean-up after Ctrl-C may take: the provider has to release its Services, and then
+/// the namespace has to be deleted.
 constexpr std::chrono::minutes kTestCleanupTimeout{7};
 
 struct Cluster {
@@ -44,8 +44,7 @@ Result<Cluster> connect(const Options& options, const std::stop_token& stop) {
     return Error{version.error().kind,
                  "reach the cluster of context " + access->context + " at " + out.url,
                  version.error().detail + "; is it running, and is this its kubeconfig?"};
-  const auto found = version->find("gitVersion");
-  if (found != version->end() && found->is_string()) out.version = found->get<std::string>();
+  out.version = json::text_at(*version, {"gitVersion"});
   return out;
 }
 
@@ -56,7 +55,7 @@ int list(const std::string& focus, bool json) {
   return 0;
 }
 
-/// After a crash nobody else would ever tell.
+/// After a crash, this is the only place where leftovers come to light.
 void report_leftovers(kube::Objects& objects) {
   const auto found = conformance::find_leftovers(objects);
   if (!found || found->empty()) return;
@@ -77,7 +76,7 @@ int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
   return 0;
 }
 
-/// The console goes before the results come.
+/// Returns after the console is gone, so that results can be printed.
 Result<conformance::Report> run_tests(const Cluster& cluster, const conformance::Settings& settings,
                                       conformance::ResultFiles& files, StopSignal& stop) {
   const auto complete = [&](conformance::Report report) {

@@ -12,42 +12,45 @@ constexpr std::int64_t kDay = 86'400'000;
 
 constexpr const char* kConformanceExamples =
     "Examples:\n"
-    "  kindlb conformance --kubeconfig dev.yaml           all tests, whoever provides there\n"
-    "  kindlb conformance --focus 'udp|mixed' --junit udp.xml\n"
-    "  kindlb conformance --list                          the tests, and what may be refused\n"
+    "  kindlb conformance --kubeconfig dev.yaml                run all tests on that cluster\n"
+    "  kindlb conformance --focus 'udp|mixed' --junit udp.xml  run some, and write JUnit XML\n"
+    "  kindlb conformance --list                               list the tests\n"
     "  kindlb conformance --kubeconfig kindlb-sandbox.kubeconfig --workload-selector app=echo \\\n"
-    "                     --workload-udp-port 8080        those that a kindlb sandbox can carry\n"
-    "A test skips where the provider says that it does not support what is tested\n"
-    "(LoadBalancerServing=False/Unsupported, or LoadBalancerDegraded for that very feature),\n"
-    "and fails if every provider must support it. docs/conformance.md has the rules.\n"
-    "Exit codes: 0 no test failed, 1 one failed or was cut short, 2 it could not begin\n"
-    "or not write the results. Ctrl-C stops the tests and removes what they made; a second one "
-    "ends\n"
-    "at once (130), and --remove-leftovers removes it later.";
+    "                     --workload-udp-port 8080             test a running kindlb sandbox\n"
+    "A test is skipped if the provider reports that it does not support the feature under test\n"
+    "(LoadBalancerServing=False/Unsupported, or LoadBalancerDegraded for that feature), and fails\n"
+    "if every provider must support it. docs/conformance.md has the rules.\n"
+    "Exit codes: 0 no test failed; 1 a test failed or was interrupted; 2 the tests could not "
+    "start\n"
+    "or the results could not be written. Ctrl-C stops the tests and removes what they created; a\n"
+    "second Ctrl-C exits at once (130) and leaves that to --remove-leftovers.";
 
 std::string check_focus(const std::string& text) {
   try {
     if (!conformance::list_tests(text).empty()) return "";
     return "no test has a name that matches '" + text + "'; --list shows them";
   } catch (const std::regex_error&) {
-    return "'" + text + "' is no regular expression";
+    return "'" + text + "' is not a regular expression";
   }
 }
 
 std::string check_label(const std::string& text) {
   static const std::regex kLabel("[A-Za-z0-9][-A-Za-z0-9_./]*=[A-Za-z0-9][-A-Za-z0-9_.]*");
   if (std::regex_match(text, kLabel)) return "";
-  return "'" + text + "' is no label; write name=value, for example app=echo";
+  return "'" + text + "' is not a label; write name=value, for example app=echo";
 }
 
-/// Something is appended to it, and the whole must be a name of the API.
+/// "-" and the run's six characters are appended, and the result must be a valid namespace name.
 std::string check_prefix(const std::string& text) {
   static const std::regex kName("[a-z]([-a-z0-9]{0,48}[a-z0-9])?");
   if (std::regex_match(text, kName)) return "";
-  return "'" + text + "' cannot begin a namespace's name; use up to 50 of a-z, 0-9 and -";
+  return "'" + text +
+         "' cannot begin the name of a namespace; use at most 50 of a-z, 0-9 and -, beginning with "
+         "a "
+         "letter";
 }
 
-/// "30s", "10m"; a bare number counts seconds.
+/// Parse "30s", "10m" or "1h"; a number without a unit is in seconds.
 std::optional<conformance::milliseconds> time_of(const std::string& text) {
   static const std::map<std::string, std::int64_t> kUnits{
       {"", 1'000}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}};
@@ -60,31 +63,39 @@ std::optional<conformance::milliseconds> time_of(const std::string& text) {
 }
 
 std::string check_time(const std::string& text) {
-  return time_of(text) ? "" : "'" + text + "' is no time between 1s and 24h; write 45s, 10m or 1h";
+  return time_of(text) ? ""
+                       : "'" + text + "' is not a time between 1s and 24h; write 45s, 10m or 1h";
 }
 
 void add_workload_flags(CLI::App& command, conformance::Workload& workload) {
   constexpr const char* kGroup = "Workload";
   command
       .add_option("--image", workload.image,
-                  "agnhost, or an image that takes its arguments [the one a node has, else the "
-                  "public one]")
+                  "The image of the test pods: agnhost, or one that takes the same arguments [the "
+                  "one a node has, else the public one]")
+      ->type_name("IMAGE")
       ->group(kGroup);
   command
       .add_option("--workload-selector", workload.selector,
-                  "Use pods that are there instead, by a label: app=echo")
+                  "Use existing pods with this label (app=echo) instead of creating pods")
+      ->type_name("LABEL")
       ->check(check_label)
       ->group(kGroup);
-  command.add_option("--workload-namespace", workload.ns, "Where those pods are")
+  command.add_option("--workload-namespace", workload.ns, "The namespace of those pods")
+      ->type_name("NAMESPACE")
       ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("--workload-port", workload.tcp_port,
-                  "Their TCP port, which answers HTTP GET /hostname and /clientip")
+                  "Their TCP port; it must answer HTTP GET /hostname and /clientip")
+      ->type_name("PORT")
       ->check(CLI::Range(1, 65535).description(""))
       ->capture_default_str()
       ->group(kGroup);
-  command.add_option("--workload-udp-port", workload.udp_port, "Their UDP port, which answers")
+  command
+      .add_option("--workload-udp-port", workload.udp_port,
+                  "Their UDP port; it must answer every datagram")
+      ->type_name("PORT")
       ->check(CLI::Range(1, 65535).description(""))
       ->capture_default_str()
       ->group(kGroup);
@@ -103,48 +114,61 @@ void add_conformance_flags(CLI::App& command, ConformanceOptions& options) {
   command.footer(kConformanceExamples);
   constexpr const char* kGroup = "Tests";
   auto& settings = options.settings;
-  command.add_flag("--list", options.list, "Name the tests and leave")->group(kGroup);
   command
-      .add_option("--focus", settings.focus, "Only tests whose names match this regular expression")
+      .add_flag("--list", options.list, "Print the tests, and what a provider may refuse, and exit")
+      ->group(kGroup);
+  command
+      .add_option("--focus", settings.focus,
+                  "Run only the tests whose names match this regular expression")
+      ->type_name("REGEX")
       ->check(check_focus)
       ->group(kGroup);
-  command.add_option("--parallel", settings.parallel, "Tests at a time")
+  command.add_option("--parallel", settings.parallel, "How many tests run at a time")
+      ->type_name("N")
       ->check(CLI::Range(1, 32).description(""))
       ->capture_default_str()
       ->group(kGroup);
   add_time(command, "--timeout", settings.limits.conditions,
-           "How long conditions may take to appear or to tell of a change [30s, as the KEP says]")
+           "How long conditions may take to appear or to reflect a change [30s]")
       ->group(kGroup);
   add_time(command, "--provision-timeout", settings.limits.provisioning,
-           "How long provisioning may take once they have appeared [10m]")
+           "How long provisioning may take once the conditions have appeared [10m]")
       ->group(kGroup);
   command
       .add_option("--namespace-prefix", settings.namespace_prefix,
-                  "How the namespace made for the tests begins")
+                  "The beginning of the name of the namespace that is created for the tests")
+      ->type_name("PREFIX")
       ->check(check_prefix)
       ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("--load-balancer-class", settings.load_balancer_class,
-                  "Class of the Services, to test a provider that serves it [none]")
+                  "The class of the test Services, for a provider that serves a class [none]")
+      ->type_name("CLASS")
       ->group(kGroup);
   command
       .add_option("--features-annotation", settings.features_annotation,
-                  "Say required features in this annotation, too, for a provider that reads it: "
-                  "kindlb.dev/required-load-balancer-features")
+                  "Declare required features in this annotation as well, for a provider that reads "
+                  "it; for kindlb: kindlb.dev/required-load-balancer-features")
+      ->type_name("NAME")
       ->group(kGroup);
   command
       .add_flag("--remove-leftovers", options.remove_leftovers,
-                "Remove what earlier runs left behind and leave")
+                "Remove what earlier runs left behind, and exit")
       ->group(kGroup);
   add_workload_flags(command, settings.workload);
   constexpr const char* kResults = "Results";
   add_choice<bool>(command, "-o,--output", options.json, {{"table", false}, {"json", true}},
-                   "What to print [table]")
+                   "The output format [table]")
       ->group(kResults);
-  command.add_option("--junit", options.junit_file, "Write JUnit XML to this file")
+  command
+      .add_option("--junit", options.junit_file,
+                  "Also write the results to this file, as JUnit XML")
+      ->type_name("FILE")
       ->group(kResults);
-  command.add_option("--json", options.json_file, "Write JSON to this file")->group(kResults);
+  command.add_option("--json", options.json_file, "Also write the results to this file, as JSON")
+      ->type_name("FILE")
+      ->group(kResults);
 }
 
 }  // namespace kindlb::app

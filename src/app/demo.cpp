@@ -1,4 +1,4 @@
-// `kindlb demo`: a sandbox, and what there is to see in it.
+// `kindlb demo`: a sandbox, and a show of what happens in it.
 
 #include "kindlb/demo/demo.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// How flags are defined, shared by the sub-commands. Included by few sources: CLI11 is slow to
-// compile.
+// The definitions of flags, by command. Only the sources that define flags include it: CLI11 is
+// slow to compile.
 
 #include "options.hpp"
 
@@ -12,7 +12,7 @@
 
 namespace kindlb::app {
 
-/// An option whose value is one of a few words.
+/// Add an option whose value is one of a few words, which the help lists: "--datapath auto|direct".
 template <typename T>
 CLI::Option* add_choice(CLI::App& command, const std::string& name, T& target,
                         const std::vector<std::pair<std::string, T>>& choices,
@@ -31,9 +31,9 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, T& target,
 }
 
 void add_plan_flags(CLI::App& plan, PlanOptions& options);
-/// Of everything that starts a sandbox.
+/// The flags of both commands that start a sandbox.
 void add_sandbox_flags(CLI::App& command, SandboxOptions& options);
-/// Of `kindlb sandbox` alone, with what can be said to one that runs.
+/// What only `kindlb sandbox` has: --api-only, and the verbs that change a running sandbox.
 void add_sandbox_verbs(CLI::App& sandbox, SandboxOptions& options);
 void add_demo_flags(CLI::App& demo, DemoOptions& options);
 void add_conformance_flags(CLI::App& command, ConformanceOptions& options);

@@ -19,7 +19,7 @@ struct Mapping {
   bool clean_candidate = false;  ///< of a file, private, not writable
 };
 
-/// The first line of an entry in /proc/self/smaps; the others hold no address range.
+/// Parse the first line of an entry in /proc/self/smaps; the other lines have no address range.
 std::optional<Mapping> parse_head(const std::string& line) {
   std::istringstream in(line);
   Mapping out;
@@ -34,8 +34,8 @@ std::optional<Mapping> parse_head(const std::string& line) {
   return out;
 }
 
-/// Only where no page differs from the file: relocated data that was made read-only since (RELRO)
-/// looks like any other constant, but could not be read again from the file.
+/// Whether pages of the mapping differ from the file. Relocated data that is read-only by now
+/// (RELRO) looks like any other constant, but dropping it would lose the relocations.
 bool has_own_pages(const std::string& line) {
   return line.starts_with("Anonymous:") && line.find(" 0 kB") == std::string::npos;
 }

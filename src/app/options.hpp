@@ -1,5 +1,6 @@
 #pragma once
-// The command line as values. Parsing never exits and never prints: it says what to do next.
+// The command line as values. Parsing neither exits nor prints: it returns what main has to do. The
+// same definitions produce the help, the completion scripts and, through a test, docs/reference.md.
 
 #include "kindlb/conformance/settings.hpp"
 #include "kindlb/core/policy.hpp"
@@ -19,29 +20,30 @@ enum class OnExit { Keep, Delete };
 
 enum class PlanFormat { Text, Json, Yaml };
 
-/// Of `kindlb plan` alone.
+/// The flags of `kindlb plan`.
 struct PlanOptions {
-  std::vector<std::string> files;  ///< "-": standard input; a folder: its manifests
-  std::string cluster;             ///< file with facts; empty: kind's usual ones
+  std::vector<std::string> files;  ///< "-": standard input; a folder: all manifests in it
+  std::string cluster;  ///< file that describes the cluster; empty: a typical kind cluster
   PlanFormat format = PlanFormat::Text;
-  bool exit_code = false;  ///< 1 when a Service would be degraded, refused or would not work
+  bool exit_code =
+      false;  ///< exit with 1 if a Service would be degraded, refused or would not work
 };
 
-/// Of `kindlb sandbox`, and of what starts one.
+/// The flags of `kindlb sandbox` and its verbs, and of `kindlb demo`, which starts a sandbox, too.
 struct SandboxOptions : sandbox::Settings {
   bool api_only = false;
-  std::string verb;  ///< scale, kill, ready, unready; empty: run the sandbox
-  std::string argument;
+  std::string verb;      ///< scale, kill, ready, unready; empty: run the sandbox
+  std::string argument;  ///< of the verb: a number of replicas, or a pod
 };
 
 using DemoOptions = demo::Settings;
 
-/// Of `kindlb conformance` alone.
+/// The flags of `kindlb conformance`.
 struct ConformanceOptions {
   conformance::Settings settings;
   bool list = false;
   bool remove_leftovers = false;
-  bool json = false;       ///< print JSON instead of a table
+  bool json = false;       ///< print JSON instead of the table
   std::string junit_file;  ///< empty: none
   std::string json_file;
 };
@@ -56,7 +58,7 @@ struct Options {
   bool single_cluster = false;  ///< --kubeconfig or --context was given
 
   // Services
-  core::Policy policy;  ///< the profile's capabilities included
+  core::Policy policy;  ///< with the capabilities of the profile
   std::string profile = "full";
 
   // proxies
@@ -80,16 +82,18 @@ struct Options {
   std::string shell;        ///< completion
 };
 
-/// What main does with a command line: run it, or print this and leave.
+/// What main has to do: run a command, or print a text and exit.
 struct Parsed {
   std::optional<Options> options;
-  std::string text;  ///< help or one line about a mistake
+  std::string text;  ///< help, or one line about a wrong command line
   int exit_code = 0;
 };
 
+/// Parse the arguments, without the program's name. Reads $KINDLB_ENVOY_IMAGE and the file of
+/// --profile; has no other effects.
 Parsed parse(const std::vector<std::string>& arguments);
 
-/// The completion script for "bash", "zsh" or "fish", made from the same definitions.
+/// Return the completion script for "bash", "zsh" or "fish".
 std::string completion_script(const std::string& shell);
 
 }  // namespace kindlb::app

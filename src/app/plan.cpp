@@ -31,7 +31,7 @@ bool is_manifest(const fs::path& path) {
   return extension == ".yaml" || extension == ".yml" || extension == ".json";
 }
 
-/// The manifests in a folder, by name; anything else is left alone. Folders inside are not entered.
+/// Return the manifests in a folder, sorted by name. Other files and sub-folders are ignored.
 Result<std::vector<std::string>> files_in(const std::string& folder) {
   std::vector<std::string> out;
   std::error_code error;
@@ -66,7 +66,7 @@ Result<forecast::ClusterFacts> read_facts(const std::string& file) {
   return forecast::parse_facts(*text, file);
 }
 
-/// $SOURCE_DATE_EPOCH makes the output reproducible, as elsewhere.
+/// The time that the plan assumes; $SOURCE_DATE_EPOCH makes the output reproducible.
 core::Timestamp now() {
   const char* const fixed = std::getenv("SOURCE_DATE_EPOCH");  // NOLINT(concurrency-mt-unsafe)
   long seconds = 0;
@@ -88,7 +88,7 @@ std::string formatted(const std::vector<forecast::ServiceForecast>& outlooks, Pl
   return forecast::forecast_text(outlooks);
 }
 
-bool is_trouble(const forecast::ServiceForecast& outlook) {
+bool has_problem(const forecast::ServiceForecast& outlook) {
   return outlook.decision == forecast::Decision::Degrade ||
          outlook.decision == forecast::Decision::Refuse || !outlook.prediction.failure.empty();
 }
@@ -109,10 +109,10 @@ int plan(const Options& options) {
   const auto text = formatted(*outlooks, options.plan.format);
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written)  // not 1, which is an answer
+  if (!written)  // exit code 2: 1 is an answer of --exit-code
     return report_error({ErrorKind::Unavailable, "standard output",
                          std::strerror(errno)});  // NOLINT(concurrency-mt-unsafe)
-  return options.plan.exit_code && std::ranges::any_of(*outlooks, is_trouble) ? 1 : 0;
+  return options.plan.exit_code && std::ranges::any_of(*outlooks, has_problem) ? 1 : 0;
 }
 
 }  // namespace kindlb::app

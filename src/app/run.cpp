@@ -13,11 +13,11 @@ namespace kindlb::app {
 
 namespace {
 
-/// Ctrl-C ends kindlb within a second; letting every Service go first takes what it takes.
+/// Ctrl-C ends kindlb within a second. With --on-exit delete, every Service is released first.
 constexpr std::chrono::milliseconds kStopTimeout{800};
 constexpr std::chrono::seconds kDrainTimeout{25};
 
-/// The cluster named on the command line, proven to let us in.
+/// Return the cluster of --kubeconfig or --context, after a request that shows that it lets us in.
 core::Result<controller::GivenCluster> given_cluster(const Options& options) {
   auto access = kube::load_kubeconfig(options.kubeconfig, options.context);
   if (!access.ok()) return access.error();

@@ -1,4 +1,4 @@
-// `kindlb sandbox`: everything a person needs to try load balancers, without a cluster.
+// `kindlb sandbox`: everything that is needed to try load balancers without a cluster.
 
 #include "commands.hpp"
 #include "kindlb/log/log.hpp"

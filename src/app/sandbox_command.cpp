@@ -1,11 +1,11 @@
-// `kindlb sandbox scale|kill|ready|unready`: what a presenter makes happen in a running sandbox.
+// `kindlb sandbox scale|kill|ready|unready`: changes a sandbox that another process runs. The verbs
+// only set annotations, which sandbox/workloads acts on; kubectl could do the same.
 
 #include "commands.hpp"
 #include "kindlb/http/client.hpp"
+#include "kindlb/json/json.hpp"
 #include "kindlb/sandbox/workloads.hpp"
 #include "startup.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 
@@ -15,8 +15,9 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 using core::Result;
-using Json = nlohmann::json;
+using json::Json;
 
+/// Set an annotation by a merge patch; a null value removes it.
 Result<void> annotate(const Options& options, const std::string& path, const char* name,
                       const Json& value) {
   auto client = http::make_client({.url = "http://" + options.sandbox.listen});
@@ -31,9 +32,9 @@ Result<void> annotate(const Options& options, const std::string& path, const cha
     return Error{answer.error().kind, "reach the sandbox at " + options.sandbox.listen,
                  answer.error().detail + "; is `kindlb sandbox` running there?"};
   if (answer->status / 100 == 2) return {};
-  const auto status = Json::parse(answer->body, nullptr, false);
-  return Error{http::kind_of_status(answer->status), "ask the sandbox",
-               status.is_object() ? status.value("message", answer->body) : answer->body};
+  const auto message = json::text_at(json::parse_bounded(answer->body), {"message"});
+  return Error{http::kind_of_status(answer->status), "change the sandbox",
+               message.empty() ? answer->body : message};
 }
 
 Result<void> scale(const Options& options) {
@@ -46,7 +47,6 @@ Result<void> scale(const Options& options) {
   return annotate(options, "/api/v1/namespaces/default", sandbox::kReplicasAnnotation, text);
 }
 
-/// On the pod that was named.
 Result<void> annotate_pod(const Options& options, const char* name, const Json& value) {
   return annotate(options, "/api/v1/namespaces/default/pods/" + options.sandbox.argument, name,
                   value);

@@ -41,7 +41,8 @@ StopSignal::StopSignal(std::chrono::milliseconds timeout, int timeout_code) {
 
 StopSignal::~StopSignal() {
   waiter_.request_stop();
-  pthread_kill(waiter_.native_handle(), SIGTERM);  // for its ears only: it waits for signals
+  // Wakes the waiter, and only it: a signal to a thread is pending for that thread alone.
+  pthread_kill(waiter_.native_handle(), SIGTERM);
 }
 
 void StopSignal::wait() const {
@@ -58,6 +59,7 @@ void StopSignal::before_forced_exit(std::function<void()> action) {
 
 void StopSignal::end(int code) {
   const std::lock_guard lock(mutex_);
+  // _exit and not exit: destructors of static objects would run under the feet of other threads.
   if (before_forced_exit_) before_forced_exit_();
   _exit(code);
 }
