@@ -1,3 +1,10 @@
+// `kindlb cleanup`: removes what kindlb has left on the engine and in the clusters. Order matters:
+//   1. Services are released while the proxies exist, because only the proxies' state says which
+//      Services are kindlb's. A Service that keeps the finalizer could never be deleted.
+//   2. Proxies, each with its volume; then sandboxes, whose networks the proxies were attached to.
+//   3. Volumes that have lost their container, then images, which must not be in use.
+// It does not stop a running kindlb, which would create everything again; the prompt says so.
+
 #include "commands.hpp"
 #include "kindlb/controller/kind_clusters.hpp"
 #include "kindlb/core/eligibility.hpp"
@@ -61,7 +68,7 @@ bool confirmed(const Options& options, const Leftovers& found) {
 }
 
 /// Remove kindlb's finalizer and status from the Services that the proxies serve; return their
-/// number. The proxies' state names these Services, so it must be read before the proxies go.
+/// number. A cluster that does not answer is reported and skipped: it may be gone for good.
 std::size_t release_services(docker::Engine& engine, const std::vector<proxy::Proxy>& proxies) {
   std::map<std::string, std::vector<kube::ReleasePatch>> by_cluster;
   for (const auto& one : proxies) {
@@ -95,6 +102,8 @@ std::size_t release_services(docker::Engine& engine, const std::vector<proxy::Pr
   return released;
 }
 
+/// Remove each item, report failures, and return how many are gone. What another process removed
+/// first counts as gone.
 template <typename T, typename Remove>
 std::size_t remove_all(const std::vector<T>& items, const char* what, const Remove& remove) {
   std::size_t removed = 0;

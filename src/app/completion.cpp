@@ -1,3 +1,7 @@
+// Completion scripts, generated from the definitions of the flags, so that they cannot go stale.
+// They offer all flags of a command at any position, and leave values to the shell's file
+// completion.
+
 #include "command_words.hpp"
 #include "options.hpp"
 
@@ -26,6 +30,7 @@ std::string bash_completion() {
          "complete -o default -F _kindlb kindlb\n";
 }
 
+/// fish completes files by default; -f turns that off except where a command reads files.
 std::string fish_completion() {
   std::string out = "complete -c kindlb -f\n";
   for (const auto& [name, flags] : command_words()) {
@@ -39,6 +44,7 @@ std::string fish_completion() {
 
 std::string completion_script(const std::string& shell) {
   if (shell == "fish") return fish_completion();
+  // zsh runs bash's completion through a compatibility layer that it ships.
   if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash_completion();
   return bash_completion();
 }

@@ -1,4 +1,6 @@
-// `kindlb conformance`: KEP-4631's tests against any provider.
+// `kindlb conformance`: KEP-4631's tests against any provider. Result files are checked before the
+// first test and written before the clean-up: a run may take an hour, and a second Ctrl-C during
+// the clean-up must not cost the results.
 
 #include "commands.hpp"
 #include "kindlb/conformance/console.hpp"
@@ -86,7 +88,7 @@ Result<conformance::Report> run_tests(const Cluster& cluster, const conformance:
   };
   conformance::Console console(
       [&](const conformance::Report& report) { files.write_early(complete(report)); });
-  const std::stop_callback told(stop.token(), [] {
+  const std::stop_callback on_stop(stop.token(), [] {
     std::fputs(isatty(STDERR_FILENO) != 0 ? "\n" : "", stderr);  // after "^C"
     std::fputs("  stopping: what the tests made is removed, unless Ctrl-C comes again\n", stderr);
   });

@@ -34,6 +34,9 @@ std::string check_focus(const std::string& text) {
   }
 }
 
+// Validators of CLI11: return an empty string for a valid value, else what is wrong and what to
+// write.
+
 std::string check_label(const std::string& text) {
   static const std::regex kLabel("[A-Za-z0-9][-A-Za-z0-9_./]*=[A-Za-z0-9][-A-Za-z0-9_.]*");
   if (std::regex_match(text, kLabel)) return "";

@@ -1,3 +1,6 @@
+// The program: parse, configure, dispatch. Exit codes are those of the commands; 2 also stands for
+// a wrong command line. Help goes to standard output, errors to standard error.
+
 #include "commands.hpp"
 #include "kindlb/base/version.hpp"
 #include "kindlb/log/log.hpp"
@@ -17,7 +20,7 @@ int main(int argc, char** argv) {
     return parsed.exit_code;
   }
   const auto& options = *parsed.options;
-  if (options.command != app::Command::Plan) app::limit_heap();  // plan is over before it matters
+  if (options.command != app::Command::Plan) app::limit_heap();  // plan ends before it matters
   log::configure(options.log_level, options.log_format);
   switch (options.command) {
     case app::Command::Run:

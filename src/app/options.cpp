@@ -79,6 +79,8 @@ class Definitions {
                        [&](const CLI::App* one) { return one->get_name() == command; });
   }
 
+  /// Return the options after a successful parse. Values that derive from several flags are set
+  /// here, because CLI11 calls back per flag, in no useful order.
   Options take() {
     static const std::map<std::string, Command> kCommands = {{"run", Command::Run},
                                                              {"plan", Command::Plan},
@@ -329,6 +331,8 @@ Parsed finish(Options options, const std::string& command) {
 
 Parsed parse(const std::vector<std::string>& arguments) {
   auto words = arguments;
+  // CLI11 has no default command: an implied `run` is made explicit, and an unknown command is
+  // found here, since CLI11 would report it as an unexpected argument.
   if (means_run(words)) words.insert(words.begin(), "run");
   if (words.front() == "--version") words = {"version"};
   Definitions definitions;

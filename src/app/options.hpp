@@ -16,6 +16,7 @@ namespace kindlb::app {
 
 enum class Command { Run, Plan, Sandbox, Demo, Conformance, Version, Cleanup, Completion };
 using LogFormat = log::Format;
+/// What happens to proxies when `kindlb run` ends.
 enum class OnExit { Keep, Delete };
 
 enum class PlanFormat { Text, Json, Yaml };
@@ -48,6 +49,7 @@ struct ConformanceOptions {
   std::string json_file;
 };
 
+/// All commands share this struct. Fields of other commands than `command` have their defaults.
 struct Options {
   Command command = Command::Run;
 
@@ -55,7 +57,7 @@ struct Options {
   std::string kubeconfig;
   std::string context;
   std::string network = "kind";
-  bool single_cluster = false;  ///< --kubeconfig or --context was given
+  bool single_cluster = false;  ///< --kubeconfig or --context was given: serve only that cluster
 
   // Services
   core::Policy policy;  ///< with the capabilities of the profile

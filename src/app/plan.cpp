@@ -1,3 +1,7 @@
+// `kindlb plan`: reads manifests and prints what kindlb would do with their Services. Standard
+// output has the result and nothing else; notes about the input go to standard error. Exit code 1
+// is an answer (--exit-code); everything that prevents an answer is 2.
+
 #include "commands.hpp"
 #include "kindlb/forecast/cluster_facts.hpp"
 #include "kindlb/forecast/forecast.hpp"
@@ -66,7 +70,8 @@ Result<forecast::ClusterFacts> read_facts(const std::string& file) {
   return forecast::parse_facts(*text, file);
 }
 
-/// The time that the plan assumes; $SOURCE_DATE_EPOCH makes the output reproducible.
+/// The time that the plan assumes, in conditions for example; $SOURCE_DATE_EPOCH makes the output
+/// reproducible.
 core::Timestamp now() {
   const char* const fixed = std::getenv("SOURCE_DATE_EPOCH");  // NOLINT(concurrency-mt-unsafe)
   long seconds = 0;

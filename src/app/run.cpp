@@ -1,3 +1,7 @@
+// `kindlb run`: the provider, until a signal. The checks are ordered by what a user can fix: first
+// the engine, then the cluster of --kubeconfig, then the image, so that the first error is the
+// cause.
+
 #include "commands.hpp"
 #include "kindlb/controller/provider.hpp"
 #include "kindlb/kube/api.hpp"
@@ -14,6 +18,7 @@ namespace kindlb::app {
 namespace {
 
 /// Ctrl-C ends kindlb within a second. With --on-exit delete, every Service is released first.
+/// Ending early is safe: the proxies serve on, and the next kindlb adopts them.
 constexpr std::chrono::milliseconds kStopTimeout{800};
 constexpr std::chrono::seconds kDrainTimeout{25};
 

@@ -36,6 +36,7 @@ sandbox::Stop session_stop(StopSignal& stop) {
           }};
 }
 
+/// connect() checks the API version, so an engine that is too old fails here and not in the middle.
 std::unique_ptr<docker::Engine> connect_engine(const Options& options) {
   const auto endpoint = docker::find_endpoint(options.docker_host);
   if (!endpoint.ok()) {

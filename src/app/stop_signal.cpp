@@ -11,6 +11,7 @@ namespace kindlb::app {
 
 namespace {
 
+/// SIGHUP is left alone if it is ignored: `nohup kindlb` has to survive its terminal.
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -27,8 +28,10 @@ sigset_t stop_signals() {
 StopSignal::StopSignal(std::chrono::milliseconds timeout, int timeout_code) {
   const auto set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);  // a peer that hangs up is an error of write(), not a reason to die
   waiter_ = std::jthread([this, set, timeout, timeout_code](const std::stop_token& ended) {
+    // Blocked signals wait until they are fetched here, so none is lost between the two waits. The
+    // destructor sends one, too; `ended` tells it from a real one.
     sigwaitinfo(&set, nullptr);
     if (ended.stop_requested()) return;
     source_.request_stop();
