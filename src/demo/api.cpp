@@ -13,6 +13,7 @@ using core::Result;
 constexpr const char* kServices = "/api/v1/namespaces/default/services/";
 constexpr const char* kManager = "?fieldManager=kindlb-demo&force=true";
 
+/// Send a request; for an error status, return the message of the API server's Status object.
 Result<void> send(http::Client& api, const std::string& what, const http::Request& request) {
   const auto answer = api.send(request);
   if (!answer) return answer.error();

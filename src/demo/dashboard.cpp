@@ -16,8 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 using core::Service;
 
-constexpr auto kHighlightTime = 3s;
-constexpr auto kTick = 250ms;
+constexpr auto kHighlightTime = 3s;  ///< for the mark of rows that have changed
+constexpr auto kTick = 250ms;  ///< redraw at least this often: marks fade, windows are resized
 constexpr std::size_t kLastChanges = 5;
 constexpr std::size_t kLongestAnswer = 26;
 
@@ -49,6 +49,8 @@ bool Dashboard::is_ours(const Service& service) const {
   return core::claim_of(service, policy_) != core::Claim::NotOurs;
 }
 
+/// The transition time identifies the claim: KEP-4631 moves it with every change that takes effect,
+/// so a Service with a new port is probed again although Serving stayed True.
 bool Dashboard::needs_probe(const Service& service) const {
   if (!is_serving(service) || service.deleting) return false;
   const auto last = last_probes_.find(service.key.name);
@@ -62,6 +64,7 @@ void Dashboard::probe_service(const Service& service) {
       last_probes_[name] = {.since = serving_condition(service)->last_transition, .answer = {}};
   const auto probes = probe(service, network_);
   for (const auto& one : probes) {
+    // Without ready endpoints no answer is expected, so its absence refutes nothing.
     const bool nobody = !one.good && !watch_.has_ready_endpoints(name);
     last.good = last.good && (one.good || nobody);
     if (last.answer.empty() || !one.good) last.answer = nobody ? "nobody is behind" : one.answer;
@@ -89,6 +92,7 @@ void Dashboard::wait(const std::stop_token& stop) {
   watch_.wait(seen_, kTick, stop);
 }
 
+/// Services of another provider never get conditions here and count as settled.
 bool Dashboard::settled(const std::vector<std::string>& names) const {
   const auto services = watch_.services();
   return std::ranges::all_of(names, [&](const auto& name) {

@@ -1,3 +1,7 @@
+// The flow of the demo: apply the examples (or play the script), follow the Services until they
+// have settled, sum up, and on a terminal stay until Ctrl-C. The exit code says whether every
+// Service that claims to serve has answered.
+
 #include "kindlb/demo/demo.hpp"
 
 #include "api.hpp"
@@ -97,6 +101,8 @@ class Demo {
     return summarise(*names, started);
   }
 
+  /// A Service that claims to serve and does not answer is a failure: LoadBalancerServing promises
+  /// that connections are handled. A Service that is refused, or fails on purpose, is not.
   int summarise(const Lines& names, Clock::time_point started) {
     const auto false_claims = dashboard_.false_claims();
     outcome_ = {

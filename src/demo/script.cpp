@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kName = "story";
-constexpr auto kStepTimeout = 60s;
+constexpr auto kStepTimeout = 60s;  ///< far more than any step takes, on a busy machine, too
 
 /// Break a text into lines of at most `width` columns.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
@@ -32,6 +32,8 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return out;
 }
 
+/// Plays one step after the other. Each step acts on the API, and is over when the Service has
+/// reached the state that the step describes; nothing is timed.
 class ScriptPlayer {
  public:
   ScriptPlayer(const Settings& settings, Screen& screen, Watch& watch, http::Client& api,
@@ -63,6 +65,7 @@ class ScriptPlayer {
     }
     if (!screen_.is_terminal() || isatty(STDIN_FILENO) == 0) return;
     screen_.say("   [Enter]");
+    // Polls, because a read of the terminal could not be interrupted by the stop token.
     while (!stop_.stop_requested()) {
       pollfd waiting{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
       if (::poll(&waiting, 1, 100) <= 0) continue;

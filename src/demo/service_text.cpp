@@ -29,6 +29,7 @@ std::string port_text(std::uint16_t port, core::Protocol protocol) {
   return std::to_string(port) + "/" + core::name_of(protocol);
 }
 
+/// A port is closed only if its status has an error; without a status, nothing is known yet.
 bool is_open(const Service& service, const core::ServicePort& port) {
   for (const auto& ingress : service.status.ingress)
     for (const auto& status : ingress.ports)
@@ -41,6 +42,7 @@ void join(std::string& all, const std::string& one) {
   all += (all.empty() ? "" : " ") + one;
 }
 
+/// Serving stayed True, but a change took effect: KEP-4631 moves the transition time then.
 bool serving_time_moved(const Service& before, const Service& after) {
   const auto* const then = find_condition(before.status.conditions, core::kServingCondition);
   const auto* const now = find_condition(after.status.conditions, core::kServingCondition);

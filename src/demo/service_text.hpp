@@ -35,6 +35,7 @@ struct Row {
 /// caller fills in the answer and recently_changed.
 Row row_of(const core::Service& service);
 
+/// How the table is rendered; colours only where the output is a terminal.
 struct TableShape {
   std::size_t width = 120;  ///< columns; longer lines are cut
   bool colour = false;

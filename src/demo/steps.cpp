@@ -1,3 +1,7 @@
+// The script of `kindlb demo --script conditions`. Each step waits for conditions, never for a
+// time, so the pace is that of the machine; the faults come from the kindlb.dev/fault-*
+// annotations, which any user can set.
+
 #include "api.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "script.hpp"

@@ -41,6 +41,8 @@ void Watch::note(const std::string& service, std::string what) {
   news_.notify_all();
 }
 
+/// Entries are only added: a Service that was deleted while the watch was down stays listed. The
+/// API server runs in the same process, so that hardly ever happens.
 void Watch::services_listed(std::vector<core::Service> all) {
   for (auto& one : all) service_changed(std::move(one));
 }
@@ -50,10 +52,10 @@ void Watch::service_changed(core::Service service) {
   const Lock lock(mutex_);
   const auto known = services_.find(service.key.name);
   const auto* const before = known == services_.end() ? nullptr : &known->second;
-  const auto told = differences(before, service);
+  const auto changes = differences(before, service);
   const auto name = service.key.name;
   services_[name] = std::move(service);
-  for (const auto& what : told) note(name, what);
+  for (const auto& what : changes) note(name, what);
 }
 
 void Watch::service_deleted(const core::ServiceKey& key) {
