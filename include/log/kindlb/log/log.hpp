@@ -1,6 +1,7 @@
 #pragma once
-// Log lines of kindlb. A facade: what it is built on (spdlog) is slow to compile and stays in one
-// source file. Safe to call from any thread; configure it before there are others.
+// Log lines of kindlb, on standard error. A facade: spdlog, which does the work, is slow to compile
+// and stays in one source file. Log from any thread; configure before starting others. There is one
+// logger per process, and no logger objects: a program that serves one user needs no more.
 //
 //   log::info("serving {} Services", count);
 
@@ -13,14 +14,19 @@
 namespace kindlb::log {
 
 enum class Level { Debug, Info, Warn, Error };
-enum class Format { Human, Json };
+enum class Format {
+  Human,  ///< "12:34:56.789 info  text", local time
+  Json,   ///< {"time":"...Z","level":"info","message":"text"}, one object per line
+};
 
 /// Send lines of `level` ("debug", "info", "warn", "error", "off") and above to standard error.
 void configure(std::string_view level, Format format);
 
-/// Print the line `message` as it is.
+/// Log `message` as it is: braces in it are no placeholders.
 void write(Level level, std::string_view message);
 
+/// Whether lines of this level are written. Check it before preparing an expensive argument; the
+/// functions below check it before formatting.
 bool is_enabled(Level level);
 
 template <typename... Args>
