@@ -133,7 +133,7 @@ const std::vector<Test>& all_tests() {
        .title = "cloud providers ignore Services with LoadBalancerClass set (new)",
        .body = class_ignored},
       {.name = "conditions",
-       .title = "conditions appear, and tell when changes are seen and have effect",
+       .title = "conditions appear, and show when changes are seen and take effect",
        .body = conditions_life_cycle},
       {.name = "unknown-feature-refused",
        .title = "a required feature that the provider does not know is refused",

@@ -39,7 +39,8 @@ Result<std::vector<Found>> find_labelled(kube::Objects& objects, const std::stri
     // Without a name, the path would be that of the whole collection, and all of it would be
     // deleted.
     if (name.empty() || (in_namespace && ns.empty()))
-      return Error{ErrorKind::Protocol, "find what the tests made", "an object without a name"};
+      return Error{ErrorKind::Protocol, "find what the tests created",
+                   "the API server listed an object without a name"};
     if (in_namespace)
       out.push_back({"service " + ns + "/" + name,
                      fmt::format("/api/v1/namespaces/{}/services/{}", http::url_escaped(ns),
@@ -81,12 +82,12 @@ Result<void> remove_kind(kube::Objects& objects, const std::string& kind,
     if (!refused && refused.error().kind == ErrorKind::Denied)
       return Error{ErrorKind::Denied, "clean up", last};  // retrying would not help
     if (Clock::now() >= next_report) {
-      say("waiting until it is gone: " + last);
+      say("waiting for the deletion of " + last);
       next_report += std::chrono::seconds(10);
     }
     if (!base::sleep_for(stop, kPoll)) return Error{ErrorKind::Cancelled, "clean up", "stopped"};
   }
-  return Error{ErrorKind::Timeout, "clean up", "still there: " + last};
+  return Error{ErrorKind::Timeout, "clean up", "not deleted in time: " + last};
 }
 }  // namespace
 

@@ -27,7 +27,7 @@ std::size_t width_now() {
 std::string activity(const ConformanceProgress::Running& running) {
   if (!running.wait.empty() && (running.waited >= seconds(1) || running.state.empty()))
     return fmt::format("{} ({} s)", running.wait, running.waited.count());
-  return running.state.empty() ? "begins" : running.state;
+  return running.state.empty() ? "starting" : running.state;
 }
 
 /// Messages of a provider or server may have several lines, or control characters that move the

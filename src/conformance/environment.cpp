@@ -81,26 +81,27 @@ Json deployment(const Environment& env) {
 
 Result<void> await_deployment(Environment& env, const std::string& name) {
   const auto begin = Clock::now();
-  std::string state = "nothing seen yet";
+  std::string state = "no status yet";
   while (Clock::now() - begin < kPodTimeout) {
-    env.listener.waiting("preparation", "waiting until the pods ready", elapsed_since(begin));
+    env.listener.waiting("preparation", "waiting for the pods to be ready", elapsed_since(begin));
     const auto found = env.objects.get(env.apps_path("deployments", name), env.stop);
     if (found && rolled_out(*found)) return {};
     if (found) state = found->value("status", Json::object()).dump();
     if (!base::sleep_for(env.stop, kPoll))
       return Error{ErrorKind::Cancelled, "start the pods", "stopped"};
   }
-  return Error{ErrorKind::Timeout, "start pods of " + env.image,
-               "not ready in time; can the nodes get that image (--image)? " + state};
+  return Error{
+      ErrorKind::Timeout, "start pods of " + env.image,
+      "not ready in time; can the nodes pull this image? --image names another. Status: " + state};
 }
 
 Result<void> make_pods(Environment& env) {
   if (env.nodes.empty())
     return Error{ErrorKind::Unavailable, "start pods",
-                 "no node of the cluster is ready for them; --workload-selector uses pods that are "
-                 "there"};
-  env.listener.message(
-      fmt::format("namespace {}: starting {} pods of {}", env.ns, kReplicas, env.image));
+                 "the cluster has no ready and schedulable node; --workload-selector uses existing "
+                 "pods"};
+  env.listener.message(fmt::format("namespace {}: starting {} pods from the image {}", env.ns,
+                                   kReplicas, env.image));
   const Json ns{{"metadata", {{"name", env.ns}, {"labels", env.labels()}}}};
   // Not cancelled by a stop: the server might still create what the run would not know of.
   if (const auto made = env.objects.create("/api/v1/namespaces", ns); !made) return made.error();
@@ -116,7 +117,8 @@ Result<void> find_pods(Environment& env) {
   env.ns = env.settings.workload.ns;
   const auto equals = wanted.find('=');
   if (equals == std::string::npos || equals == 0)
-    return Error{ErrorKind::Invalid, "use --workload-selector " + wanted, "write name=value"};
+    return Error{ErrorKind::Invalid, "use --workload-selector " + wanted,
+                 "not a label; write name=value"};
   env.selector = {{wanted.substr(0, equals), wanted.substr(equals + 1)}};
   const auto pods =
       env.objects.get(env.path("pods") + "?labelSelector=" + http::url_escaped(wanted), env.stop);

@@ -52,17 +52,20 @@ std::optional<Judgement> judge_refusal(const Requirements& required,
   const auto* const serving = find(observed, core::kServingCondition);
   if (is(serving, ConditionStatus::False) && serving->reason == "Unsupported") {
     if (required.optional) return Judgement{Step::Skip, quote(*serving)};
-    return Judgement{Step::Fail, "every provider must serve this: " + quote(*serving)};
+    return Judgement{Step::Fail, "every provider must support this: " + quote(*serving)};
   }
   const auto* const degraded = find(observed, core::kDegradedCondition);
   if (is(degraded, ConditionStatus::True) && concerns(*degraded, required)) {
     // "e2e tests" alone would skip here, but the rules for providers demand a refusal for a
     // required feature, so a provider that knew of the requirement fails.
     if (required.declared)
-      return Judgement{Step::Fail,
-                       "required, so it must be refused rather than degraded: " + quote(*degraded)};
+      return Judgement{
+          Step::Fail,
+          "the feature is required, so the Service must be refused rather than degraded: " +
+              quote(*degraded)};
     if (required.optional) return Judgement{Step::Skip, quote(*degraded)};
-    return Judgement{Step::Fail, "served without it only after a change: " + quote(*degraded)};
+    return Judgement{Step::Fail,
+                     "degraded after a change, although it was served before: " + quote(*degraded)};
   }
   return std::nullopt;
 }
@@ -86,7 +89,7 @@ Judgement tolerate_partial_write(const Waited& waited, const Limits& limits,
 /// With the reason Infrastructure the provider itself has given up, so waiting is pointless; any
 /// other reason contradicts itself, and may be half of an update.
 Judgement judge_error(const Condition& serving, const Waited& waited, const Limits& limits) {
-  const auto reason = "not served, and nobody is working on it: " + quote(serving);
+  const auto reason = "not served and not being provisioned: " + quote(serving);
   if (serving.reason == "Infrastructure") return {Step::Fail, reason};
   return tolerate_partial_write(waited, limits, reason);
 }
@@ -104,10 +107,11 @@ Judgement judge_conditions(const ObservedStatus& observed, const Waited& waited,
   const auto* const provisioning = find(observed, core::kProvisioningCondition);
   if (serving == nullptr && provisioning == nullptr)
     return within(waited.total, limits.conditions,
-                  "neither LoadBalancerServing nor LoadBalancerProvisioning is there");
+                  "neither LoadBalancerServing nor LoadBalancerProvisioning exists");
   for (const auto* one : {serving, provisioning})
     if (is(one, ConditionStatus::Unknown))
-      return tolerate_partial_write(waited, limits, one->type + " is Unknown, which means nothing");
+      return tolerate_partial_write(waited, limits,
+                                    one->type + " is Unknown, which the KEP does not define");
   if (serving == nullptr || provisioning == nullptr)
     return tolerate_partial_write(waited, limits,
                                   serving == nullptr ? "LoadBalancerServing is missing"
@@ -127,8 +131,7 @@ Judgement judge_without_conditions(const Requirements& required, const ObservedS
   if (observed.has_address) return {Step::Proceed, ""};
   auto judgement = within(elapsed, limits.provisioning, "no address");
   if (judgement.step == Step::Fail && required.optional)
-    return {Step::Skip,
-            judgement.reason + "; without conditions nobody can tell whether that is unsupported"};
+    return {Step::Skip, judgement.reason + kCannotTell};
   return judgement;
 }
 
@@ -181,8 +184,8 @@ Judgement judge_change(const Requirements& required, const Change& change,
   // must not be judged: a stale Serving=True would let the test proceed too early.
   if (same_time(change.before, observed, core::kProvisioningCondition))
     return within(waited.total, limits.conditions,
-                  "the provider has not told that it saw the change (the time of "
-                  "LoadBalancerProvisioning)");
+                  "the provider has not reported that it saw the change (the transition time of "
+                  "LoadBalancerProvisioning has not moved)");
   const Requirements now{
       .optional = false, .features = required.features, .declared = required.declared};
   if (const auto refused = judge_refusal(now, observed)) return *refused;
@@ -192,8 +195,8 @@ Judgement judge_change(const Requirements& required, const Change& change,
       same_time(change.before, observed, core::kServingCondition))
     return tolerate_partial_write(
         waited, limits,
-        "the provider has not told that the change has effect (the time of "
-        "LoadBalancerServing)");
+        "the provider has not reported that the change took effect (the transition time of "
+        "LoadBalancerServing has not moved)");
   return judgement;
 }
 
@@ -202,7 +205,7 @@ std::string describe(const ObservedStatus& observed) {
   for (const auto& one : observed.conditions)
     out += (out.empty() ? "" : ", ") + one.type.substr(kConditionPrefix.size()) + "=" +
            core::name_of(one.status) + "/" + one.reason;
-  return out.empty() ? "no condition" : out;
+  return out.empty() ? "no conditions" : out;
 }
 
 }  // namespace kindlb::conformance

@@ -120,16 +120,18 @@ std::size_t Report::count(Verdict verdict) const {
 std::string describe(Provider provider) {
   switch (provider) {
     case Provider::None:
-      return "no provider: nobody took up a Service of type LoadBalancer in the time the KEP gives";
+      return "no provider: no reaction to a Service of type LoadBalancer within the time limit of "
+             "the KEP";
     case Provider::WithoutConditions:
-      return "this provider writes no conditions: what is optional passes or cannot be judged, "
-             "and waiting goes by addresses and answers";
+      return "this provider writes no conditions: the tests wait for addresses and answers "
+             "instead, "
+             "and an optional test that does not pass is skipped";
     case Provider::WithConditions:
       return "this provider writes conditions";
     case Provider::Unknown:
       break;
   }
-  return "nothing is known of a provider";
+  return "the provider was not determined";
 }
 
 int exit_code(const Report& report) {

@@ -13,7 +13,7 @@ using core::ErrorKind;
 
 Error not_writable(const std::string& path) {
   return {ErrorKind::Invalid, "write " + path,
-          "cannot be written; name a file in a folder that is there"};
+          "cannot be written; name a file in an existing, writable folder"};
 }
 
 bool exists(const std::string& path) {

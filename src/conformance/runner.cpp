@@ -27,7 +27,7 @@ std::vector<const Test*> chosen_tests(const std::string& focus) {
 /// For a field of another type than the API defines. Tests read JSON with throwing accessors, since
 /// they only read from the API server, and this is where the exception ends.
 std::string malformed_answer(const Json::exception& problem) {
-  return fmt::format("an answer of the API server: {}", problem.what());
+  return fmt::format("malformed answer of the API server: {}", problem.what());
 }
 
 /// Forwards one call at a time.
@@ -95,15 +95,16 @@ class Run {
 
 /// Create a plain Service and watch what happens to it.
 Result<Provider> Run::find_provider() {
-  static const Test kProbe{.name = "probe", .title = "who provides?"};
+  static const Test kProbe{.name = "probe", .title = "which provider?"};
   TestContext context(env_, kProbe);
   ServiceUnderTest probe(context);
-  if (auto end = probe.create({})) return Error{ErrorKind::Timeout, "make a Service", end->reason};
+  if (auto end = probe.create({}))
+    return Error{ErrorKind::Timeout, "create a Service", end->reason};
   const auto& wanted_class = env_.settings.load_balancer_class;
   Json spec{{"type", "LoadBalancer"}};
   if (!wanted_class.empty()) spec["loadBalancerClass"] = wanted_class;
   if (auto end = probe.patch(spec))
-    return Error{ErrorKind::Unavailable, "make a Service", end->reason};
+    return Error{ErrorKind::Unavailable, "create a Service", end->reason};
   const auto begin = Clock::now();
   std::optional<Clock::time_point> addressed;
   auto found = Provider::Unknown;
@@ -119,20 +120,20 @@ Result<Provider> Run::find_provider() {
     // If the API server does not answer, there may be a provider all the same.
     if (found == Provider::None && !service) return service.error();
     if (found == Provider::Unknown &&
-        !context.report_and_wait("nobody has taken it up", elapsed_since(begin)))
+        !context.report_and_wait("waiting for a provider to react", elapsed_since(begin)))
       return Error{ErrorKind::Cancelled, "look for a provider", "stopped"};
   }
   return found;
 }
 
 Outcome Run::outcome_of(const Test& test, TestContext& context) {
-  if (env_.stop.stop_requested()) return {Verdict::Stopped, "stopped before it began"};
+  if (env_.stop.stop_requested()) return {Verdict::Stopped, "stopped before it started"};
   if (env_.provider == Provider::None) return {Verdict::Fail, describe(Provider::None)};
   if (test.own_pods && !env_.own_pods())
-    return {Verdict::Skip, "starts and ends pods, and --workload-selector names pods of others"};
+    return {Verdict::Skip, "starts and stops pods, which is not possible with --workload-selector"};
   if (test.own_pods && env_.nodes.size() < test.nodes)
-    return {Verdict::Skip, fmt::format("needs {} nodes that take pods, the cluster has {}",
-                                       test.nodes, env_.nodes.size())};
+    return {Verdict::Skip, fmt::format("needs {} schedulable nodes; the cluster has {}", test.nodes,
+                                       env_.nodes.size())};
   try {
     return test.body(context);
   } catch (const Json::exception& problem) {
@@ -170,8 +171,8 @@ void Run::run_tests(const std::vector<const Test*>& tests, Report& report) {
 /// Runs to its end even after a stop, so that Ctrl-C leaves nothing behind. A second Ctrl-C ends
 /// the process (app/stop_signal).
 void Run::clean_up(Report& report) {
-  listener_.message("cleaning up: the Services" +
-                    std::string(env_.own_pods() ? " and namespace " + env_.ns : ""));
+  listener_.message("cleaning up: removing the Services" +
+                    std::string(env_.own_pods() ? " and the namespace " + env_.ns : ""));
   const auto done = remove_run(env_.objects, {env_.run, env_.own_pods() ? "" : env_.ns},
                                [this](const std::string& line) { listener_.message(line); }, {});
   if (done) {
@@ -179,13 +180,13 @@ void Run::clean_up(Report& report) {
     return;
   }
   report.remarks.push_back("not everything could be removed: " + done.error().detail +
-                           "; kindlb conformance --remove-leftovers tries again");
+                           "; run kindlb conformance --remove-leftovers later");
 }
 
 Result<Report> Run::run_prepared() {
   if (const auto prepared = prepare(env_); !prepared) return prepared.error();
   Report report;
-  listener_.message(fmt::format("looking for a provider, for at most {} s",
+  listener_.message(fmt::format("looking for a provider, for {} s at most",
                                 env_.settings.limits.conditions.count() / 1000));
   const auto provider = find_provider();
   if (!provider) return provider.error();
@@ -197,9 +198,10 @@ Result<Report> Run::run_prepared() {
     report.remarks.push_back(
         "this API server drops spec.requiredLoadBalancerFeatures: " +
         (env_.settings.features_annotation.empty()
-             ? std::string("the provider was not told what is required, and what it marks as "
-                           "degraded is skipped")
-             : "what is required was said in " + env_.settings.features_annotation + " alone"));
+             ? std::string("the provider could not know what is required, so a test is skipped "
+                           "where it degrades")
+             : "required features were declared in " + env_.settings.features_annotation +
+                   " alone"));
   return report;
 }
 
@@ -207,7 +209,7 @@ Result<Report> Run::run() {
   const auto begin = Clock::now();
   if (chosen_tests(env_.settings.focus).empty())
     return Error{ErrorKind::Invalid, "use --focus " + env_.settings.focus,
-                 "no test has such a name; --list shows them"};
+                 "no test has a matching name; --list prints the names"};
   Result<Report> report = Report{};
   try {
     report = run_prepared();

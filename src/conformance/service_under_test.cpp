@@ -80,10 +80,10 @@ EarlyEnd ServiceUnderTest::create(const ServiceTemplate& wanted) {
 }
 
 EarlyEnd ServiceUnderTest::await_endpoints(std::size_t families) {
-  const auto slices =
-      fmt::format("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices?labelSelector={}",
-                  http::url_escaped(env_.ns), http::url_escaped("kubernetes.io/service-name=" + name_));
-  return context_.wait_for("endpoints there", env_.settings.limits.conditions, [&] {
+  const auto slices = fmt::format(
+      "/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices?labelSelector={}",
+      http::url_escaped(env_.ns), http::url_escaped("kubernetes.io/service-name=" + name_));
+  return context_.wait_for("endpoints", env_.settings.limits.conditions, [&] {
     const auto found = env_.objects.get(slices, env_.stop);
     return found && ready_endpoints(*found).size() >= families;
   });
@@ -144,7 +144,7 @@ EarlyEnd ServiceUnderTest::await(
     if (service) context_.report_status(describe(observed));
     auto judgement = judge(observed, {elapsed_since(begin), elapsed_since(since)});
     if (!service && judgement.step != Step::Proceed)
-      judgement.reason += "; the API tells no more: " + service.error().text();
+      judgement.reason += "; the API server does not answer any more: " + service.error().text();
     return judgement;
   };
   auto judgement = judge_now();
@@ -183,7 +183,7 @@ EarlyEnd ServiceUnderTest::patch(const Json& spec) {
 EarlyEnd ServiceUnderTest::remove() {
   if (const auto done = env_.objects.remove(path(), env_.stop); !done)
     return context_.fail(done.error());
-  return context_.wait_for("gone", env_.settings.limits.provisioning, [&] {
+  return context_.wait_for("the Service to be deleted", env_.settings.limits.provisioning, [&] {
     const auto found = env_.objects.get(path(), env_.stop);
     return !found && found.error().kind == core::ErrorKind::NotFound;
   });

@@ -51,17 +51,17 @@ EarlyEnd ServiceUnderTest::find_addresses() {
     }
     if (ingress.hostname.empty()) continue;
     std::vector<core::IpAddress> known;
-    if (auto end =
-            context_.wait_for("the name " + ingress.hostname + " known", kNamePropagation, [&] {
-              known = resolve(ingress.hostname);
-              return !known.empty();
-            }))
+    if (auto end = context_.wait_for("the name " + ingress.hostname + " to resolve",
+                                     kNamePropagation, [&] {
+                                       known = resolve(ingress.hostname);
+                                       return !known.empty();
+                                     }))
       return end;
     // A name may resolve to both families, but only a dual-stack Service promises that both work.
     if (service->spec.ip_families.size() < 2) known.resize(1, known.front());
     addresses_.insert(addresses_.end(), known.begin(), known.end());
   }
-  if (addresses_.empty()) return context_.fail("the status has no address that can be used");
+  if (addresses_.empty()) return context_.fail("the status has no usable address");
   return std::nullopt;
 }
 
@@ -70,7 +70,8 @@ Result<std::string> ServiceUnderTest::query_at(const core::IpAddress& address, c
   const core::Target target{address, port.number};
   if (!is_udp(port)) return http_get(target, path, kAnswer, env_.stop);
   UdpClient client(target);
-  Result<std::string> answer = Error{ErrorKind::Timeout, "UDP " + target.text(), "never asked"};
+  Result<std::string> answer =
+      Error{ErrorKind::Timeout, "UDP " + target.text(), "nothing was sent"};
   for (int i = 0; i < kDatagrams && !answer; ++i) {
     answer = client.exchange("hostname", kDatagramAnswer);
     // An ICMP error comes back at once and must not use up all the attempts.
@@ -87,7 +88,7 @@ EarlyEnd ServiceUnderTest::check_addresses_kept() const {
   const auto service = fetch();
   if (!service) return context_.fail(service.error());
   if (ingress_points(*service) == ingress_points_) return std::nullopt;
-  return context_.fail("a change that does not ask for it moved it to another address");
+  return context_.fail("a change of another field moved the Service to another address");
 }
 
 EarlyEnd ServiceUnderTest::check_answers_within(milliseconds limit, const core::IpAddress& address,
@@ -100,8 +101,9 @@ EarlyEnd ServiceUnderTest::check_answers_within(milliseconds limit, const core::
   };
   if (answered()) return std::nullopt;
   if (limit == milliseconds{0})
-    return context_.fail("LoadBalancerServing=True, but it does not answer at once: " + why);
-  return context_.wait_for("answered (" + why + ")", limit, answered);
+    return context_.fail("LoadBalancerServing=True, but the Service does not answer at once: " +
+                         why);
+  return context_.wait_for("an answer (" + why + ")", limit, answered);
 }
 
 EarlyEnd ServiceUnderTest::check_answers(const Port& port) {
@@ -125,9 +127,10 @@ EarlyEnd ServiceUnderTest::await_closed(const Port& port) {
     return !UdpClient(target).exchange("hostname", kSilence).ok();
   };
   for (const auto& address : addresses_)
-    if (auto end = context_.wait_for(
-            fmt::format("{} port {} of {} closed", port.protocol, port.number, address.text()),
-            context_.propagation_timeout(), [&] { return is_closed(address); }))
+    if (auto end =
+            context_.wait_for(fmt::format("{} port {} of {} to be closed", port.protocol,
+                                          port.number, address.text()),
+                              context_.propagation_timeout(), [&] { return is_closed(address); }))
       return end;
   // A request that a stop cancelled has no answer either.
   if (env_.stop.stop_requested()) return context_.fail("stopped");
@@ -149,7 +152,7 @@ EarlyEnd ServiceUnderTest::check_connections(std::size_t count) {
   std::set<std::string> any;
   if (context_.writes_conditions()) return collect_pod_names(count, any);
   EarlyEnd broken;
-  auto end = context_.wait_for(fmt::format("answered {} times in a row", count),
+  auto end = context_.wait_for(fmt::format("{} answers in a row", count),
                                context_.propagation_timeout(), [&] {
                                  broken = collect_pod_names(count, any);
                                  return !broken;

@@ -48,8 +48,7 @@ bool TestContext::report_and_wait(const std::string& what, milliseconds waited) 
 Outcome TestContext::fail(const std::string& why) const {
   if (env_.stop.stop_requested()) return {Verdict::Stopped, "stopped"};
   if (env_.provider == Provider::WithoutConditions && test_.optional && !supported_)
-    return {Verdict::Skip,
-            why + "; without conditions nobody can tell whether that is unsupported"};
+    return {Verdict::Skip, why + kCannotTell};
   return {Verdict::Fail, why};
 }
 
@@ -63,8 +62,9 @@ EarlyEnd TestContext::wait_for(const std::string& what, milliseconds limit,
   const auto begin = Clock::now();
   while (!holds()) {
     const auto waited = elapsed_since(begin);
-    if (waited >= limit) return fail(fmt::format("not {} after {} s", what, limit.count() / 1000));
-    if (!report_and_wait("waiting until " + what, waited)) return fail("stopped");
+    if (waited >= limit)
+      return fail(fmt::format("timed out after {} s waiting for {}", limit.count() / 1000, what));
+    if (!report_and_wait("waiting for " + what, waited)) return fail("stopped");
   }
   env_.listener.waiting(test_.name, "", {});
   return std::nullopt;
@@ -87,12 +87,12 @@ EarlyEnd TestContext::start_pod(const std::string& name, const std::string& node
     // The API server denies pods until the namespace has its default service account.
     return made.ok() || refusal.kind != core::ErrorKind::Denied;
   };
-  if (auto end = wait_for("allowed to create a pod", env_.settings.limits.conditions, created)) {
+  if (auto end = wait_for("permission to create a pod", env_.settings.limits.conditions, created)) {
     end->reason += ": " + refusal.detail;
     return end;
   }
   if (!refusal.operation.empty() && refusal.kind != core::ErrorKind::Denied) return fail(refusal);
-  return wait_for("pod " + name + " ready", kPodTimeout, [&] {
+  return wait_for("pod " + name + " to be ready", kPodTimeout, [&] {
     const auto found = env_.objects.get(path, env_.stop);
     return found && is_ready(*found);
   });
@@ -101,7 +101,7 @@ EarlyEnd TestContext::start_pod(const std::string& name, const std::string& node
 EarlyEnd TestContext::remove_pod(const std::string& name) {
   const auto path = pod_path(name);
   if (const auto done = env_.objects.remove(path, env_.stop); !done) return fail(done.error());
-  return wait_for("pod " + name + " gone", kPodTimeout, [&] {
+  return wait_for("pod " + name + " to be deleted", kPodTimeout, [&] {
     const auto found = env_.objects.get(path, env_.stop);
     return !found && found.error().kind == core::ErrorKind::NotFound;
   });
@@ -137,15 +137,16 @@ EarlyEnd TestContext::await_daemon_set(int round) const {
   const auto is_up = [&](const Json& pod) {
     return !is_ending(pod) && is_ready(pod) && round_of(pod) == std::to_string(round);
   };
-  return wait_for(round == 0 ? "the pods ready" : "the pods replaced", kPodTimeout, [&] {
-    const auto pods = env_.objects.get(pods_path(), env_.stop);
-    return pods && std::ranges::count_if(json::list_at(*pods, {"items"}), is_up) ==
-                       static_cast<std::ptrdiff_t>(daemon_count_);
-  });
+  return wait_for(round == 0 ? "the pods to be ready" : "the pods to be replaced", kPodTimeout,
+                  [&] {
+                    const auto pods = env_.objects.get(pods_path(), env_.stop);
+                    return pods && std::ranges::count_if(json::list_at(*pods, {"items"}), is_up) ==
+                                       static_cast<std::ptrdiff_t>(daemon_count_);
+                  });
 }
 
 EarlyEnd TestContext::await_replaced() {
-  return wait_for("the old pods gone", kPodTimeout, [&] {
+  return wait_for("the old pods to be deleted", kPodTimeout, [&] {
     const auto left = env_.objects.get(pods_path(), env_.stop);
     return left && json::list_at(*left, {"items"}).size() == daemon_count_;
   });

@@ -42,7 +42,7 @@ core::Result<std::string> query_from_pod(TestContext& context, const ServiceUnde
   const auto& responses = json::list_at(answer, {"responses"});
   if (!responses.empty() && responses.front().is_string())
     return responses.front().get<std::string>();
-  return core::Error{core::ErrorKind::Unavailable, "ask from inside a pod", *text};
+  return core::Error{core::ErrorKind::Unavailable, "send a request from a pod", *text};
 }
 
 /// Retries, since kube-proxy on the client's node may not know the address yet.
@@ -50,7 +50,7 @@ EarlyEnd await_answer_in_pod(TestContext& context, const ServiceUnderTest& web,
                              const std::string& request, std::string& into) {
   std::string why;
   const auto lag = context.env().settings.limits.conditions;
-  auto end = context.wait_for("answered inside the cluster", lag, [&] {
+  auto end = context.wait_for("an answer inside the cluster", lag, [&] {
     auto answer = query_from_pod(context, web, request);
     if (answer)
       into = *answer;
@@ -85,7 +85,7 @@ Outcome local_source_ip(TestContext& context) {
   const auto seen = host_of(*peer);
   const auto own = local_address(web.target(kWeb));
   if (own && own->text() == seen) return {};
-  const auto words = fmt::format("the pod saw {}, this machine sent from {}", seen,
+  const auto words = fmt::format("the pod saw {}; this machine sent from {}", seen,
                                  own ? own->text() : "an unknown address");
   const auto& nodes = context.env().node_addresses;
   const bool of_cluster =
@@ -93,7 +93,7 @@ Outcome local_source_ip(TestContext& context) {
   const auto address = core::IpAddress::parse(seen);
   const bool behind_nat = address && !of_cluster && !is_private(*address);
   if (!behind_nat) return context.fail(words);
-  context.note(words + ": taken for address translation on the way");
+  context.note(words + "; assumed to be address translation on the way");
   return {};
 }
 
@@ -132,7 +132,7 @@ Outcome local_only_nodes_with_endpoints(TestContext& context) {
   if (auto end = context.remove_pod("first")) return *end;
   // Twice the limit: the load balancer may learn of this by health checks, after kube-proxy.
   if (auto end = context.wait_for(
-          "served by the other node alone", 2 * context.propagation_timeout(), [&] {
+          "only the pod on the other node to answer", 2 * context.propagation_timeout(), [&] {
             std::set<std::string> now;
             return !web.collect_pod_names(kAttempts, now) &&
                    now == std::set<std::string>{context.test().name + "-second"};

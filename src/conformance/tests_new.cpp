@@ -24,7 +24,7 @@ Outcome mixed(TestContext& context, const Port& other) {
   for (const auto& ingress : service->status.ingress)
     for (const auto& port : ingress.ports)
       if (!port.error.empty())
-        return context.fail(fmt::format("port {} carries the error {}", port.port, port.error));
+        return context.fail(fmt::format("port {} has the error {}", port.port, port.error));
   return {};
 }
 
@@ -38,7 +38,7 @@ void note_reason(TestContext& context, const core::Service& service, const char*
                  const char* usual) {
   const auto* const found = condition(service, type);
   if (found != nullptr && found->reason != usual)
-    context.note(fmt::format("{} has reason {}, not {}", type, found->reason, usual));
+    context.note(fmt::format("{} has the reason {}, not {}", type, found->reason, usual));
 }
 }  // namespace
 
@@ -49,7 +49,7 @@ Outcome dual_stack(TestContext& context) {
   wanted.endpoint_families = 2;
   if (auto end = web.create(wanted)) {
     if (web.refusal() && web.refusal()->kind == core::ErrorKind::Invalid)
-      return {Verdict::Skip, "this cluster is not dual-stack: " + web.refusal()->detail};
+      return {Verdict::Skip, "the cluster is not dual-stack: " + web.refusal()->detail};
     if (end->verdict == Verdict::Fail && !web.refusal() && !web.await_endpoints(1))
       return {Verdict::Skip, "the pods have addresses of one family only"};
     return *end;
@@ -101,8 +101,7 @@ Outcome conditions_life_cycle(TestContext& context) {
   note_reason(context, *service, core::kProvisioningCondition, "Complete");
   const auto* const degraded = condition(*service, core::kDegradedCondition);
   if (degraded != nullptr && degraded->status == core::ConditionStatus::True)
-    context.note("a plain Service is marked degraded: " + degraded->reason + ", " +
-                 degraded->message);
+    context.note("a plain Service is degraded: " + degraded->reason + ", " + degraded->message);
   // Changes that clients can and cannot see; judge_change() checks the transition times.
   if (auto end = web.change({{"ports", web.ports_of({{"TCP", 81}})}})) return *end;
   if (auto end = web.change({{"externalTrafficPolicy", "Local"}}, false)) return *end;
@@ -116,13 +115,14 @@ Outcome unknown_feature_refused(TestContext& context) {
   if (auto end = web.create({})) return *end;
   if (auto end = web.request_load_balancer()) return *end;
   if (!web.declared())
-    return {Verdict::Skip, "this API server has no requiredLoadBalancerFeatures"};
+    return {Verdict::Skip, "this API server lacks spec.requiredLoadBalancerFeatures"};
   const auto end = web.await_served();
-  if (!end) return context.fail("a required feature that nobody knows was not refused");
+  if (!end) return context.fail("a required feature that does not exist was not refused");
   if (end->verdict != Verdict::Skip) return *end;
   const auto service = web.fetch();
   if (!service) return context.fail(service.error());
-  if (!service->status.ingress.empty()) return context.fail("it was refused, and has an address");
+  if (!service->status.ingress.empty())
+    return context.fail("the Service was refused, but has an address");
   return {};
 }
 

@@ -28,14 +28,14 @@ Outcome udp_pod_cycle(TestContext& context, bool other_node) {
     return answer && *answer == context.test().name + "-" + pod;
   };
   const auto lag = context.env().settings.limits.conditions;
-  if (auto end =
-          context.wait_for("answered by the first pod", lag, [&] { return answered_by("first"); }))
+  if (auto end = context.wait_for("an answer from the first pod", lag,
+                                  [&] { return answered_by("first"); }))
     return *end;
   context.mark_supported();
   if (auto end = context.start_pod("second", other_node ? nodes.back() : nodes.front()))
     return *end;
   if (auto end = context.remove_pod("first")) return *end;
-  if (auto end = context.wait_for("answered by the second pod", lag,
+  if (auto end = context.wait_for("an answer from the second pod", lag,
                                   [&] { return answered_by("second"); }))
     return *end;
   return {};
@@ -59,16 +59,18 @@ EarlyEnd await_spread(TestContext& context, ServiceUnderTest& web, const std::st
 }
 
 EarlyEnd sticks(TestContext& context, ServiceUnderTest& web) {
-  return await_spread(context, web, "stuck to one pod", [](std::size_t pods) { return pods == 1; });
+  return await_spread(context, web, "connections to stick to one pod",
+                      [](std::size_t pods) { return pods == 1; });
 }
 
 EarlyEnd spreads(TestContext& context, ServiceUnderTest& web) {
-  return await_spread(context, web, "spread over pods", [](std::size_t pods) { return pods > 1; });
+  return await_spread(context, web, "connections to spread over pods",
+                      [](std::size_t pods) { return pods > 1; });
 }
 
 Outcome affinity(TestContext& context, const char* policy, bool switches) {
   if (context.env().pods < 2)
-    return {Verdict::Skip, "needs two pods, and --workload-selector names one"};
+    return {Verdict::Skip, "needs two pods; --workload-selector selects one"};
   ServiceUnderTest web(context);
   ServiceTemplate wanted;
   wanted.spec = kClientIp;
@@ -98,10 +100,10 @@ Outcome without_node_ports(TestContext& context) {
   context.mark_supported();
   const auto service = web.fetch();
   if (!service) return context.fail(service.error());
-  if (any_node_port(*service)) return context.fail("a node port was allocated all the same");
+  if (any_node_port(*service)) return context.fail("a node port was allocated nevertheless");
   // Clients cannot tell the difference.
   if (auto end = web.change({{"allocateLoadBalancerNodePorts", true}}, false)) return *end;
-  if (auto end = web.await_state("with a node port", any_node_port)) return *end;
+  if (auto end = web.await_state("the Service to get a node port", any_node_port)) return *end;
   if (auto end = web.check_answers(kWeb)) return *end;
   return {};
 }

@@ -85,7 +85,7 @@ Outcome rolling_update(TestContext& context, const char* policy) {
   if (!context.pause(kProxyLag)) return context.fail("stopped");
   load.end();
   if (const auto failed = load.too_many_failed())
-    return context.fail("as the old pods ended: " + *failed);
+    return context.fail("while the old pods ended: " + *failed);
   context.note(load.summary());
   return {};
 }
@@ -110,7 +110,7 @@ EarlyEnd check_node_port_change(TestContext& context, ServiceUnderTest& web, con
     }
     return web.check_addresses_kept();
   }
-  context.note("no other node port could be had");
+  context.note("no other node port was free");
   return std::nullopt;
 }
 
@@ -145,7 +145,7 @@ Outcome type_and_ports(TestContext& context, const char* protocol) {
   if (auto end = web.check_addresses_kept()) return *end;
   if (auto end = check_pods_lost_and_found(web, after)) return *end;
   if (auto end = web.patch({{"type", "ClusterIP"}})) return *end;
-  if (auto end = web.await_state("without an address", has_no_address)) return *end;
+  if (auto end = web.await_state("the Service to lose its address", has_no_address)) return *end;
   if (auto end = web.await_closed(after)) return *end;
   return {};
 }
@@ -163,11 +163,11 @@ Outcome cleanup_finalizer(TestContext& context) {
   ServiceUnderTest web(context);
   const auto has_none = [](const core::Service& service) { return !has_finalizer(service); };
   if (auto end = web.publish({})) return *end;
-  if (auto end = web.await_state("with the clean-up finalizer", has_finalizer)) return *end;
+  if (auto end = web.await_state("the clean-up finalizer to appear", has_finalizer)) return *end;
   if (auto end = web.patch({{"type", "ClusterIP"}})) return *end;
-  if (auto end = web.await_state("without the clean-up finalizer", has_none)) return *end;
+  if (auto end = web.await_state("the clean-up finalizer to be removed", has_none)) return *end;
   if (auto end = web.become_load_balancer()) return *end;
-  if (auto end = web.await_state("with the clean-up finalizer", has_finalizer)) return *end;
+  if (auto end = web.await_state("the clean-up finalizer to appear", has_finalizer)) return *end;
   if (auto end = web.remove()) return *end;
   return {};
 }

@@ -49,7 +49,7 @@ class OneLeftover final : public kube::Objects {
 
  private:
   static core::Error unexpected(const std::string& path) {
-    return {core::ErrorKind::Protocol, path, "nobody should ask for this"};
+    return {core::ErrorKind::Protocol, path, "not expected in this test"};
   }
 };
 

@@ -13,16 +13,16 @@ ConformanceProgress two_at_work() {
   return {.total = 25,
           .done = 7,
           .failed = 0,
-          .running = {
-              {"dual-stack", {.state = "Serving=True/Serving", .wait = "endpoints there"}},
-              {"source-ranges", {.wait = "waiting until the pods ready", .waited = seconds(12)}}}};
+          .running = {{"dual-stack", {.state = "Serving=True/Serving", .wait = "endpoints"}},
+                      {"source-ranges",
+                       {.wait = "waiting for the pods to be ready", .waited = seconds(12)}}}};
 }
 }  // namespace
 
 TEST_CASE("the live line says how far it is, and what everybody does") {
   CHECK(live_line(two_at_work(), 200) ==
-        "7 of 25 done | dual-stack: Serving=True/Serving | source-ranges: waiting until the "
-        "pods ready (12 s)");
+        "7 of 25 done | dual-stack: Serving=True/Serving | source-ranges: waiting for the "
+        "pods to be ready (12 s)");
 }
 
 TEST_CASE("the live line counts failures only when there are any") {

@@ -116,7 +116,7 @@ TEST_CASE("a good provider passes, and nothing is left") {
 TEST_CASE("what is refused skips, unless every provider must do it") {
   Fixture fixture(Behaviour::Refusing);
   const auto report = fixture.run("^(tcp-type-and-ports|affinity-cluster)$");
-  check(report.results.at(0), Verdict::Fail, "every provider must serve this");
+  check(report.results.at(0), Verdict::Fail, "every provider must support this");
   check(report.results.at(1), Verdict::Skip, "LoadBalancerServing=False/Unsupported: scripted");
   CHECK(exit_code(report) == 1);
 }
@@ -154,13 +154,14 @@ TEST_CASE("providers that do not get there fail") {
   SUBCASE("says nothing of having no affinity") {
     Fixture fixture(Behaviour::SilentlyWithoutAffinity);
     fixture.settings.limits.conditions = 10s;
-    check(fixture.run("^affinity-cluster$").results.at(0), Verdict::Fail, "not stuck to one pod");
+    check(fixture.run("^affinity-cluster$").results.at(0), Verdict::Fail,
+          "waiting for connections to stick to one pod");
   }
   SUBCASE("does not tell that it saw a change") {
     Fixture fixture(Behaviour::IgnoresChanges);
     fixture.settings.limits.conditions = 10s;
     check(fixture.run("^tcp-type-and-ports$").results.at(0), Verdict::Fail,
-          "has not told that it saw the change");
+          "has not reported that it saw the change");
   }
 }
 
@@ -177,14 +178,15 @@ TEST_CASE("a provider without conditions is judged by what it does") {
 TEST_CASE("optional and not working, without conditions, cannot be judged") {
   Fixture fixture(Behaviour::WithoutConditions);  // answers no UDP
   fixture.settings.limits.provisioning = 1s;
-  check(fixture.run("^udp-type-and-ports$").results.at(0), Verdict::Skip, "nobody can tell");
+  check(fixture.run("^udp-type-and-ports$").results.at(0), Verdict::Skip,
+        "cannot be told from broken");
 }
 
 TEST_CASE("what has worked once is supported, also without conditions") {
   Fixture fixture(Behaviour::AffinityForever);
   fixture.settings.limits.provisioning = 3s;
   check(fixture.run("^affinity-switch-cluster$").results.at(0), Verdict::Fail,
-        "not spread over pods");
+        "waiting for connections to spread over pods");
 }
 
 TEST_CASE("nobody provides") {

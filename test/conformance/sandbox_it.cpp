@@ -253,7 +253,7 @@ TEST_CASE("Ctrl-C ends the tests, and what they made goes") {
   const auto run = trial.await_end();
   CAPTURE(run.log);
   CHECK(run.code == 1);
-  CHECK(run.log.find("stopping: what the tests made is removed") != std::string::npos);
+  CHECK(run.log.find("stopping: removing what the tests created") != std::string::npos);
   CHECK(run.with("stopped").contains("unknown-feature-refused"));
   CHECK(text_of(run.with("fail")) == "");
   CHECK(trial.services_left() == 0);
@@ -278,7 +278,7 @@ TEST_CASE("a second Ctrl-C leaves what the tests made, but not without results")
   rest.patch(path, "json",
              R"([{"op":"add","path":"/metadata/finalizers/-","value":"example.com/keep"}])");
   trial.sandbox.await([&] {
-    return trial.log().find("waiting until it is gone") != std::string::npos ||
+    return trial.log().find("waiting for the deletion of") != std::string::npos ||
            !trial.program->running();
   });
   trial.program->signal(SIGINT);

@@ -62,6 +62,10 @@ struct Waited {
   milliseconds unchanged{0};
 };
 
+/// Ends the reason of an optional test that is skipped because the provider writes no conditions.
+inline constexpr const char* kCannotTell =
+    "; without conditions, unsupported cannot be told from broken";
+
 enum class Step { Wait, Proceed, Skip, Fail };
 
 struct Judgement {
