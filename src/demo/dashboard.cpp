@@ -65,9 +65,9 @@ void Dashboard::probe_service(const Service& service) {
   const auto probes = probe(service, network_);
   for (const auto& one : probes) {
     // Without ready endpoints no answer is expected, so its absence refutes nothing.
-    const bool nobody = !one.good && !watch_.has_ready_endpoints(name);
-    last.good = last.good && (one.good || nobody);
-    if (last.answer.empty() || !one.good) last.answer = nobody ? "nobody is behind" : one.answer;
+    const bool no_endpoints = !one.good && !watch_.has_ready_endpoints(name);
+    last.good = last.good && (one.good || no_endpoints);
+    if (last.answer.empty() || !one.good) last.answer = no_endpoints ? "no endpoints" : one.answer;
     if (!screen_.is_terminal())
       screen_.say(change_line(
           {std::chrono::system_clock::now(), name, "$ " + one.command + "  ->  " + one.answer}));
@@ -111,7 +111,7 @@ std::vector<Row> Dashboard::rows() const {
     if (const auto last = last_probes_.find(name); last != last_probes_.end())
       row.answer = cut(last->second.answer, kLongestAnswer);
     else if (!is_ours(service))
-      row.answer = "left to its owner";
+      row.answer = "another provider's";
     const auto changed = changed_.find(name);
     row.recently_changed = changed != changed_.end() && now - changed->second < kHighlightTime;
     out.push_back(std::move(row));
@@ -177,8 +177,9 @@ std::string Dashboard::summary() const {
     else
       ++failing;
   }
-  return fmt::format("{} Services: {} serve, {} are refused, {} fail, {} belong to others",
-                     services.size(), serving_now, refused, failing, others);
+  return fmt::format(
+      "{} Services: {} serve, {} are refused, {} fail, {} belong to another provider",
+      services.size(), serving_now, refused, failing, others);
 }
 
 std::vector<std::string> Dashboard::false_claims() const {

@@ -33,14 +33,14 @@ Lines hints(const sandbox::Session& session) {
           "  kubectl get services -w                   # or: kubectl describe service degraded",
           "  kubectl annotate service infrastructure-failure kindlb.dev/fault-infrastructure-",
           "  kindlb sandbox scale 5                    # also: kill, unready, ready POD",
-          "Ctrl-C ends the demo and removes all it made."};
+          "Ctrl-C ends the demo and removes everything it created."};
 }
 
 Lines next_steps() {
   return {"Try next:",
           "  kindlb demo                               # on a terminal: stays until Ctrl-C",
           "  kindlb demo --script conditions           # the life of a Service, step by step",
-          "  kindlb sandbox                            # the same without the show"};
+          "  kindlb sandbox                            # the same without the table"};
 }
 
 /// Apply the examples; return the names of the Services.
@@ -73,7 +73,7 @@ class Demo {
     if (!code) return code;
     if (!stop_.stop_requested()) close(*code);
     screen_.keep();
-    if (screen_.is_terminal()) screen_.say("Removing all it made.");
+    if (screen_.is_terminal()) screen_.say("Removing everything that the demo created.");
     return stop_.stop_requested() ? 0 : *code;
   }
 
@@ -108,9 +108,9 @@ class Demo {
     outcome_ = {
         fmt::format("{}; shown in {:.1f} s.", dashboard_.summary(), seconds_since(started))};
     for (const auto& line : false_claims)
-      outcome_.push_back("says it serves, and does not: " + line);
+      outcome_.push_back("claims to serve, but does not answer: " + line);
     if (!dashboard_.settled(names))
-      outcome_.emplace_back("some have not come to rest: see the table");
+      outcome_.emplace_back("some Services have not settled; see the table");
     return false_claims.empty() && dashboard_.settled(names) ? 0 : 1;
   }
 

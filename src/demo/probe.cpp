@@ -125,7 +125,7 @@ bool await_route(const core::IpAddress& address, const docker::Network& network)
 Probe probe_port(const core::IpAddress& address, const core::PortStatus& port,
                  const docker::Network& network) {
   if (!await_route(address, network))
-    return {"reach " + address.text(), "this machine has no way into the docker network"};
+    return {"reach " + address.text(), "this machine has no route into the docker network"};
   return port.protocol == core::Protocol::Tcp ? probe_tcp(address, port.port)
                                               : probe_udp(address, port.port);
 }

@@ -99,7 +99,7 @@ class ScriptPlayer {
       const auto found = services.find(kName);
       if (found != services.end() && step.reached(found->second)) return true;
       if (Clock::now() > started_ + kStepTimeout) {
-        indented("This did not end as it should; kindlb says more with --log-level debug.");
+        indented("This step did not end as it should; --log-level debug shows more.");
         return false;
       }
       watch_.wait(seen_, 250ms, stop_);

@@ -91,10 +91,10 @@ std::vector<std::string> differences(const Service* before, const Service& after
   if (conditions_text(then) != conditions)
     out.push_back(conditions.empty() ? "no conditions" : conditions);
   else if (serving_time_moved(then, after))
-    out.push_back("what is served has changed, " + conditions);
+    out.push_back("a change took effect, " + conditions);
   const auto addresses = addresses_text(after);
   if (addresses_text(then) != addresses)
-    out.push_back(addresses.empty() ? "address gone" : "at " + addresses);
+    out.push_back(addresses.empty() ? "address removed" : "at " + addresses);
   return out;
 }
 

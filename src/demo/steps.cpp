@@ -64,7 +64,7 @@ core::Result<void> no_action(http::Client&) {
 
 std::vector<Step> condition_steps() {
   return {
-      {"Create", "The provider has seen the Service: both conditions appear at once, in one write.",
+      {"Create", "The provider has seen the Service: both conditions appear in one write.",
        "kubectl apply -f story.yaml     # with kindlb.dev/fault-provisioning-delay: 4s", create,
        [](const Service& s) { return is_provisioning(s) && !is_serving(s); },
        core::kServingCondition},
@@ -91,8 +91,8 @@ std::vector<Step> condition_steps() {
        },
        core::kServingCondition, true},
       {"Degraded",
-       "Session affinity is asked for, and this provider has lost the art. It serves without, and "
-       "says so.",
+       "The Service asks for session affinity, which this provider no longer supports. It serves "
+       "without it, and reports that.",
        "kubectl annotate service story kindlb.dev/fault-unsupported=SessionAffinity\n"
        "kubectl patch service story -p '{\"spec\":{\"sessionAffinity\":\"ClientIP\"}}'",
        patched(R"({"metadata":{"annotations":{"kindlb.dev/fault-unsupported":"SessionAffinity",)"
@@ -101,7 +101,8 @@ std::vector<Step> condition_steps() {
        [](const Service& s) { return is_settled(s) && is_serving(s) && is_degraded(s); },
        core::kDegradedCondition, true},
       {"Refused",
-       "Now affinity is required: rather no load balancer than one without it. The address goes.",
+       "Now affinity is required: better no load balancer than one without it. The address is "
+       "removed.",
        "kubectl patch service story "
        "-p '{\"spec\":{\"requiredLoadBalancerFeatures\":[\"SessionAffinity\"]}}'",
        patched(R"({"spec":{"requiredLoadBalancerFeatures":["SessionAffinity"]}})"),
@@ -112,7 +113,7 @@ std::vector<Step> condition_steps() {
        patched(R"({"metadata":{"annotations":{"kindlb.dev/fault-unsupported":null,)"
                R"("kindlb.dev/fault-infrastructure":"quota exceeded"}}})"),
        not_serving("Infrastructure"), core::kServingCondition},
-      {"Recovery", "The quota is raised. All that was asked for is there: affinity, both ports.",
+      {"Recovery", "The quota is raised, and everything is served: affinity and both ports.",
        "kubectl annotate service story kindlb.dev/fault-infrastructure-",
        patched(R"({"metadata":{"annotations":{"kindlb.dev/fault-infrastructure":null}}})"),
        [](const Service& s) { return is_settled(s) && is_serving(s) && !is_degraded(s); },

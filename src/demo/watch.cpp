@@ -60,7 +60,7 @@ void Watch::service_changed(core::Service service) {
 
 void Watch::service_deleted(const core::ServiceKey& key) {
   const Lock lock(mutex_);
-  if (services_.erase(key.name) > 0) note(key.name, "gone");
+  if (services_.erase(key.name) > 0) note(key.name, "deleted");
 }
 
 void Watch::slices_listed(std::vector<core::EndpointSlice> all) {

@@ -75,7 +75,7 @@ TEST_CASE("the story of the conditions is told from the beginning to the end") {
                                            "7. Infrastructure failure", "8. Recovery"});
   for (const char* part :
        {"Serving=False/Provisioning Provisioning=True", "Serving=True Provisioning=True",
-        "Degraded=True/SessionAffinityNotSupported", "Serving=False/Unsupported", "address gone",
+        "Degraded=True/SessionAffinityNotSupported", "Serving=False/Unsupported", "address removed",
         "Serving=False/Infrastructure", "quota exceeded", "->  echo-"})
     CHECK_MESSAGE(holds(demo.log(), part), part << "\n" << demo.log());
   demo.check_gone(rig.engine());

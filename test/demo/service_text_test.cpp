@@ -75,9 +75,9 @@ TEST_CASE("what has changed is told once") {
   CHECK(demo::differences(&before, after) ==
         Lines{"Serving=True Provisioning=False", "at 203.0.113.254"});
   CHECK(demo::differences(&after, later) ==
-        Lines{"what is served has changed, Serving=True Provisioning=False"});
+        Lines{"a change took effect, Serving=True Provisioning=False"});
   CHECK(demo::differences(&after, before) ==
-        Lines{"Serving=False/Provisioning Provisioning=True", "address gone"});
+        Lines{"Serving=False/Provisioning Provisioning=True", "address removed"});
   const auto worse = degraded();
   CHECK(demo::differences(&after, worse) ==
         Lines{"ports 80/TCP 99/SCTP!",
