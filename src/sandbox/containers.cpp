@@ -204,7 +204,7 @@ void clear_sandbox(docker::Engine& engine, const std::string& name) {
     const auto gone = engine.remove_network(name);
     if (gone || gone.error().kind == ErrorKind::NotFound) return;
     if (i + 1 == kTries)
-      log::warn("the network {} stays behind; kindlb cleanup removes it: {}", name,
+      log::warn("cannot remove the network {}; run kindlb cleanup later: {}", name,
                 gone.error().text());
   }
 }

@@ -32,7 +32,7 @@ Result<std::unique_ptr<KubeconfigFile>> KubeconfigFile::reserve(const std::strin
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return not_writable(path, "it is a folder");
   if (fs::exists(path, ignored) && !is_ours(path))
-    return not_writable(path, "it exists and is not the sandbox's");
+    return not_writable(path, "the file exists and was not written by a sandbox");
   std::unique_ptr<KubeconfigFile> out(new KubeconfigFile(path));
   errno = 0;
   if (!std::ofstream(out->temporary()))

@@ -45,7 +45,7 @@ Result<apiserver::ServerOptions> server_options(const Settings& settings) {
   const auto address = apiserver::parse_listen(settings.listen);
   if (!address)
     return Error{ErrorKind::Invalid, "listen on " + settings.listen,
-                 "write an address and a port: 127.0.0.1:8474"};
+                 "not an address and a port; write --listen 127.0.0.1:8474"};
   std::tie(out.host, out.port) = *address;
   const auto gates = apiserver::FeatureGates::parse(settings.feature_gates);
   if (!gates) return gates.error();
@@ -56,7 +56,7 @@ Result<apiserver::ServerOptions> server_options(const Settings& settings) {
     const auto range = core::Cidr::parse(text);
     if (!range)
       return Error{ErrorKind::Invalid, "use --service-range " + text,
-                   "write a prefix: 10.96.0.0/16"};
+                   "not a prefix; write 10.96.0.0/16"};
     out.service_ranges.push_back(*range);
   }
   if (const auto possible = check_state_file(settings.state); !possible) return possible.error();
