@@ -55,12 +55,11 @@ core::Result<Leftovers> find_leftovers(docker::Engine& engine) {
 
 bool confirmed(const Options& options, const Leftovers& found) {
   std::printf(
-      "This removes %zu proxies (their Services stop answering), %zu volumes and %zu "
-      "images of kindlb,\nand takes its marks off the Services of the kind clusters that "
-      "answer.\n",
+      "This removes %zu proxies (their Services stop answering), %zu volumes and %zu images of "
+      "kindlb,\nand its finalizer and status from the Services of the kind clusters that answer.\n",
       found.proxies.size(), found.volumes.size(), found.images.size());
   if (options.assume_yes) return true;
-  std::printf("Stop kindlb first, or it will make them again. Go on? [y/N] ");
+  std::printf("Stop kindlb first, or it will create them again. Continue? [y/N] ");
   std::fflush(stdout);
   std::string answer;
   std::getline(std::cin, answer);
@@ -92,8 +91,8 @@ std::size_t release_services(docker::Engine& engine, const std::vector<proxy::Pr
     if (found == by_cluster.end()) continue;
     const auto connection = controller::connect_cluster(engine, cluster);
     if (!connection.ok()) {
-      std::printf("cluster %s does not answer; its Services keep their marks: %s\n", name.c_str(),
-                  connection.error().text().c_str());
+      std::printf("cluster %s does not answer; its Services keep their finalizer and status: %s\n",
+                  name.c_str(), connection.error().text().c_str());
       continue;
     }
     const auto api = kube::make_api(connection->client, name);
@@ -122,8 +121,8 @@ std::size_t remove_all(const std::vector<T>& items, const char* what, const Remo
 int cleanup(const Options& options) {
   if (!options.assume_yes && isatty(STDIN_FILENO) == 0) {
     std::fprintf(stderr,
-                 "kindlb: cleanup asks before it removes anything; there is nobody to ask "
-                 "here, so pass --yes\n");
+                 "kindlb: cleanup asks before it removes anything, and standard input is not a "
+                 "terminal; pass --yes\n");
     return 2;
   }
   auto engine = connect_engine(options);
@@ -131,11 +130,11 @@ int cleanup(const Options& options) {
   const auto found = find_leftovers(*engine);
   if (!found.ok()) return report_error(found.error());
   if (found->none()) {
-    std::printf("Nothing of kindlb is on this engine.\n");
+    std::printf("There is nothing of kindlb on this engine.\n");
     return 0;
   }
   if (!confirmed(options, *found)) {
-    std::printf("Nothing removed.\n");
+    std::printf("Nothing was removed.\n");
     return 1;
   }
   const auto services = release_services(*engine, found->proxies);

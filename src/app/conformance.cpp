@@ -61,9 +61,9 @@ int list(const std::string& focus, bool json) {
 void report_leftovers(kube::Objects& objects) {
   const auto found = conformance::find_leftovers(objects);
   if (!found || found->empty()) return;
-  std::fprintf(stderr, "Another run goes on here, or one left this behind:\n");
+  std::fprintf(stderr, "Found objects of another run, which is still going on or was killed:\n");
   for (const auto& one : *found) std::fprintf(stderr, "  %s\n", one.c_str());
-  std::fprintf(stderr, "  (kindlb conformance --remove-leftovers removes it)\n");
+  std::fprintf(stderr, "  (kindlb conformance --remove-leftovers removes them)\n");
 }
 
 int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
@@ -74,7 +74,7 @@ int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
   std::fflush(stdout);
   const auto done = conformance::remove_leftovers(objects, console, stop);
   if (!done) return report_error(done.error());
-  std::printf(found->empty() ? "Nothing of earlier runs is here.\n" : "Removed.\n");
+  std::printf(found->empty() ? "Earlier runs have left nothing behind.\n" : "Removed.\n");
   return 0;
 }
 
@@ -90,10 +90,11 @@ Result<conformance::Report> run_tests(const Cluster& cluster, const conformance:
       [&](const conformance::Report& report) { files.write_early(complete(report)); });
   const std::stop_callback on_stop(stop.token(), [] {
     std::fputs(isatty(STDERR_FILENO) != 0 ? "\n" : "", stderr);  // after "^C"
-    std::fputs("  stopping: what the tests made is removed, unless Ctrl-C comes again\n", stderr);
+    std::fputs("  stopping: removing what the tests created; press Ctrl-C again to skip that\n",
+               stderr);
   });
   stop.before_forced_exit([] {
-    std::fputs("  left behind; kindlb conformance --remove-leftovers removes it\n", stderr);
+    std::fputs("  exited without clean-up; run kindlb conformance --remove-leftovers\n", stderr);
   });
   auto report = conformance::run(*cluster.objects, settings, console, stop.token());
   stop.before_forced_exit({});

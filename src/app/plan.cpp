@@ -42,7 +42,8 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     if (is_manifest(it->path()) && it->is_regular_file(error)) out.push_back(it->path().string());
   if (error) return Error{ErrorKind::Denied, folder, error.message()};
-  if (out.empty()) return Error{ErrorKind::NotFound, folder, "holds no .yaml, .yml or .json file"};
+  if (out.empty())
+    return Error{ErrorKind::NotFound, folder, "the folder has no .yaml, .yml or .json file"};
   std::ranges::sort(out);
   return out;
 }
@@ -108,7 +109,7 @@ int plan(const Options& options) {
     if (const auto read = read_manifests(name, reader); !read.ok())
       return report_error(read.error());
   for (const auto& note : reader.found().notes) std::fprintf(stderr, "kindlb: %s\n", note.c_str());
-  if (reader.found().services.empty()) std::fprintf(stderr, "kindlb: there is no Service here\n");
+  if (reader.found().services.empty()) std::fprintf(stderr, "kindlb: the input has no Service\n");
   const auto outlooks = forecast::look_ahead(reader.take(), *facts, options.policy, now());
   if (!outlooks.ok()) return report_error(outlooks.error());
   const auto text = formatted(*outlooks, options.plan.format);

@@ -20,9 +20,9 @@ int serve_api_only(const Options& options, const StopSignal& stop) {
   if (!wanted) return report_error(wanted.error());
   const auto server = apiserver::start_server(*wanted);
   if (!server) return report_error(server.error());
-  if (const auto told = (*file)->publish((*server)->kubeconfig()); !told)
-    return report_error(told.error());
-  log::info("the API listens on {}; Ctrl-C stops it", (*server)->url());
+  if (const auto published = (*file)->publish((*server)->kubeconfig()); !published)
+    return report_error(published.error());
+  log::info("the API server listens on {}; Ctrl-C stops it", (*server)->url());
   stop.wait();
   return 0;
 }
@@ -32,15 +32,15 @@ void print_welcome(const sandbox::Session& session) {
   for (const auto& subnet : session.network().subnets)
     ranges += (ranges.empty() ? "" : " and ") + subnet.cidr.text();
   const auto text = fmt::format(
-      "\nThe sandbox is up: API at {}, {} pods with the label app=echo, addresses of {}.\n"
+      "\nThe sandbox is up: API at {}, {} pods with the label app=echo, addresses from {}.\n"
       "In another terminal:\n"
       "  export KUBECONFIG={}\n"
-      "  kubectl apply -f examples/web.yaml       # examples/ has one for each feature\n"
+      "  kubectl apply -f examples/web.yaml       # examples/ has one per feature\n"
       "  kubectl wait --for=condition=LoadBalancerServing service/web\n"
       "  curl http://$(kubectl get service web "
       "-o jsonpath='{{.status.loadBalancer.ingress[0].ip}}')/hostname\n"
       "  kindlb sandbox scale 3                   # also: kill, unready, ready POD\n"
-      "Ctrl-C stops it and removes all it made.\n\n",
+      "Ctrl-C stops the sandbox and removes everything it created.\n\n",
       session.server().url(), sandbox::kDefaultReplicas, ranges, session.kubeconfig());
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
@@ -55,7 +55,7 @@ int sandbox(const Options& options) {
   if (!session) return stop.token().stop_requested() ? 0 : report_error(session.error());
   print_welcome(**session);
   stop.wait();
-  log::info("removing all that the sandbox made");
+  log::info("removing everything that the sandbox created");
   return 0;
 }
 

@@ -159,7 +159,7 @@ TEST_CASE("other kinds are passed over with a note") {
   const auto empty = kindlb_in(folder, "plan -f empty.yaml -o json");
   CHECK(empty.code == 0);
   CHECK(empty.out == "{\n  \"items\": []\n}\n");
-  CHECK(empty.err == "kindlb: there is no Service here\n");
+  CHECK(empty.err == "kindlb: the input has no Service\n");
 }
 
 TEST_CASE("exit codes for scripts") {
