@@ -82,21 +82,21 @@ core::Timestamp now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-std::string formatted(const std::vector<forecast::ServiceForecast>& outlooks, PlanFormat format) {
+std::string formatted(const std::vector<forecast::ServiceForecast>& forecasts, PlanFormat format) {
   switch (format) {
     case PlanFormat::Json:
-      return forecast::forecast_json(outlooks);
+      return forecast::forecast_json(forecasts);
     case PlanFormat::Yaml:
-      return forecast::forecast_yaml(outlooks);
+      return forecast::forecast_yaml(forecasts);
     case PlanFormat::Text:
       break;
   }
-  return forecast::forecast_text(outlooks);
+  return forecast::forecast_text(forecasts);
 }
 
-bool has_problem(const forecast::ServiceForecast& outlook) {
-  return outlook.decision == forecast::Decision::Degrade ||
-         outlook.decision == forecast::Decision::Refuse || !outlook.prediction.failure.empty();
+bool has_problem(const forecast::ServiceForecast& service) {
+  return service.decision == forecast::Decision::Degrade ||
+         service.decision == forecast::Decision::Refuse || !service.prediction.failure.empty();
 }
 
 }  // namespace
@@ -110,15 +110,15 @@ int plan(const Options& options) {
       return report_error(read.error());
   for (const auto& note : reader.found().notes) std::fprintf(stderr, "kindlb: %s\n", note.c_str());
   if (reader.found().services.empty()) std::fprintf(stderr, "kindlb: the input has no Service\n");
-  const auto outlooks = forecast::look_ahead(reader.take(), *facts, options.policy, now());
-  if (!outlooks.ok()) return report_error(outlooks.error());
-  const auto text = formatted(*outlooks, options.plan.format);
+  const auto forecasts = forecast::forecast_services(reader.take(), *facts, options.policy, now());
+  if (!forecasts.ok()) return report_error(forecasts.error());
+  const auto text = formatted(*forecasts, options.plan.format);
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written)  // exit code 2: 1 is an answer of --exit-code
     return report_error({ErrorKind::Unavailable, "standard output",
                          std::strerror(errno)});  // NOLINT(concurrency-mt-unsafe)
-  return options.plan.exit_code && std::ranges::any_of(*outlooks, has_problem) ? 1 : 0;
+  return options.plan.exit_code && std::ranges::any_of(*forecasts, has_problem) ? 1 : 0;
 }
 
 }  // namespace kindlb::app
