@@ -1,5 +1,6 @@
 #include "object_meta.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "schema/validation.hpp"
 
 #include <time.h>
@@ -22,43 +23,31 @@ bool has_generation(const Resource& resource) {
   return &resource == &endpoint_slices() || &resource == &pods();
 }
 
-bool takes_label_names(const Resource& resource) {
+bool requires_label_name(const Resource& resource) {
   return &resource == &services() || &resource == &namespaces();
 }
 
-void check_labels(const Json& object, FieldFaults& faults) {
-  for (const auto& [key, value] : map_at(object, {"metadata", "labels"}).items()) {
-    if (const auto why = why_not_qualified_name(key); !why.empty())
-      faults.invalid("metadata.labels", key, why);
-    const auto text = value.is_string() ? value.get<std::string>() : std::string();
-    if (const auto why = why_not_label_value(text); !why.empty())
-      faults.invalid("metadata.labels", text, why);
-  }
-}
-
-void check_annotations(const Json& object, FieldFaults& faults) {
+void check_annotations(const Json& object, FieldErrors& errors) {
   constexpr std::size_t kMaxSize = std::size_t{256} << 10U;
   std::size_t size = 0;
   for (const auto& [key, value] : map_at(object, {"metadata", "annotations"}).items()) {
-    std::string lower = key;
-    for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (const auto why = why_not_qualified_name(lower); !why.empty())
-      faults.invalid("metadata.annotations", key, why);
+    if (const auto why = qualified_name_error(base::lowered(key)); !why.empty())
+      errors.invalid("metadata.annotations", key, why);
     size += key.size() + (value.is_string() ? value.get_ref<const std::string&>().size() : 0);
   }
   if (size > kMaxSize)
-    faults.invalid("metadata.annotations", "", "may not be more than 262144 bytes");
+    errors.invalid("metadata.annotations", "", "may not be more than 262144 bytes");
 }
 
-void check_finalizers(const Json& object, FieldFaults& faults) {
+void check_finalizers(const Json& object, FieldErrors& errors) {
   const auto finalizers = texts_at(object, {"metadata", "finalizers"});
   for (std::size_t i = 0; i < finalizers.size(); ++i) {
     const auto path = fmt::format("metadata.finalizers[{}]", i);
-    if (const auto why = why_not_qualified_name(finalizers[i]); !why.empty())
-      faults.invalid(path, finalizers[i], why);
+    if (const auto why = qualified_name_error(finalizers[i]); !why.empty())
+      errors.invalid(path, finalizers[i], why);
     else if (finalizers[i].find('/') == std::string::npos && finalizers[i] != "orphan" &&
              finalizers[i] != "foregroundDeletion")
-      faults.invalid(path, finalizers[i],
+      errors.invalid(path, finalizers[i],
                      "name is neither a standard finalizer name nor is it fully qualified");
   }
 }
@@ -86,71 +75,81 @@ std::string new_uid() {
                      high & 0xFFFFU, low >> 48U, low & 0xFFFFFFFFFFFFULL);
 }
 
-std::string name_suffix() {
+std::string random_name_suffix() {
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
   std::string out;
   for (int i = 0; i < 5; ++i) out += kLetters[random_bits() % kLetters.size()];
   return out;
 }
 
-std::string now_text() {
-  const auto now = std::time(nullptr);
+std::string rfc3339(std::time_t time) {
   std::tm parts{};
-  gmtime_r(&now, &parts);
+  gmtime_r(&time, &parts);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::string now_rfc3339() {
+  return rfc3339(std::time(nullptr));
 }
 
 ObjectKey key_of(const Json& object) {
   return {text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
 }
 
-std::optional<Refusal> check_metadata(const Json& object, const Resource& resource) {
-  FieldFaults faults;
-  const auto name = text_at(object, {"metadata", "name"});
-  if (name.empty()) {
-    faults.required("metadata.name", "name or generateName is required");
-  } else {
-    const auto why =
-        takes_label_names(resource) ? why_not_dns_label(name) : why_not_dns_subdomain(name);
-    if (!why.empty()) faults.invalid("metadata.name", name, why);
-  }
-  check_labels(object, faults);
-  check_annotations(object, faults);
-  check_finalizers(object, faults);
-  if (faults.empty()) return std::nullopt;
-  return invalid(resource, name, faults.take());
+bool is_terminating(const Json& object) {
+  return find(object, {"metadata", "deletionTimestamp"}) != nullptr;
 }
 
-void begin_metadata(Json& object, const Resource& resource, const std::string& ns) {
+bool has_finalizers(const Json& object) {
+  return !list_at(object, {"metadata", "finalizers"}).empty();
+}
+
+std::optional<StatusError> validate_metadata(const Json& object, const Resource& resource) {
+  FieldErrors errors;
+  const auto name = text_at(object, {"metadata", "name"});
+  if (name.empty()) {
+    errors.required("metadata.name", "name or generateName is required");
+  } else {
+    const auto why =
+        requires_label_name(resource) ? dns_label_error(name) : dns_subdomain_error(name);
+    if (!why.empty()) errors.invalid("metadata.name", name, why);
+  }
+  validate_labels(map_at(object, {"metadata", "labels"}), "metadata.labels", errors);
+  check_annotations(object, errors);
+  check_finalizers(object, errors);
+  if (errors.empty()) return std::nullopt;
+  return invalid(resource, name, errors.take());
+}
+
+void fill_system_metadata(Json& object, const Resource& resource, const std::string& ns) {
   auto& meta = object["metadata"];
   for (const char* field :
        {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"})
     meta.erase(field);
   if (resource.namespaced) meta["namespace"] = ns;
   const auto prefix = text_at(meta, {"generateName"});
-  if (text_at(meta, {"name"}).empty() && !prefix.empty()) meta["name"] = prefix + name_suffix();
+  if (text_at(meta, {"name"}).empty() && !prefix.empty())
+    meta["name"] = prefix + random_name_suffix();
   meta["uid"] = new_uid();
-  meta["creationTimestamp"] = now_text();
+  meta["creationTimestamp"] = now_rfc3339();
   meta.erase("generation");
   if (has_generation(resource)) meta["generation"] = 1;
   object["apiVersion"] = resource.api_version();
   object["kind"] = resource.kind;
 }
 
-std::optional<Refusal> keep_metadata(Json& object, const Json& current, const Resource& resource) {
+std::optional<StatusError> preserve_system_metadata(Json& object, const Json& current,
+                                                    const Resource& resource) {
   auto& meta = object["metadata"];
   const auto name = text_at(current, {"metadata", "name"});
-  FieldFaults faults;
+  FieldErrors errors;
   for (const char* field : {"name", "namespace", "uid"})
     if (differs(object, current, field))
-      faults.invalid(std::string("metadata.") + field, text_at(meta, {field}),
+      errors.invalid(std::string("metadata.") + field, text_at(meta, {field}),
                      "field is immutable");
-  if (!faults.empty()) return invalid(resource, name, faults.take());
-  if (differs(object, current, "resourceVersion"))
-    return conflict(resource, name,
-                    "the object has been modified; please apply your changes to the latest version "
-                    "and try again");
+  if (!errors.empty()) return invalid(resource, name, errors.take());
+  if (differs(object, current, "resourceVersion")) return optimistic_lock_error(resource, name);
   for (const char* field :
        {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
         "deletionGracePeriodSeconds", "generateName", "generation", "resourceVersion"}) {

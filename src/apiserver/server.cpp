@@ -28,23 +28,23 @@ using core::ErrorKind;
 /// until its buffer is full.
 constexpr const char* kJson = "application/json; charset=utf-8";
 
-Call call_of(const httplib::Request& request) {
-  Call call;
-  call.method = request.method;
-  call.path = request.target;  // see http_server::HttpListener
-  for (const auto& [name, value] : request.params) call.query[name] = value;
-  call.content_type = request.get_header_value("Content-Type");
-  call.accept = request.get_header_value("Accept");
-  call.user_agent = request.get_header_value("User-Agent");
-  call.body = request.body;
-  return call;
+Request to_request(const httplib::Request& from) {
+  Request out;
+  out.method = from.method;
+  out.path = from.target;  // see http_server::HttpListener
+  for (const auto& [name, value] : from.params) out.query[name] = value;
+  out.content_type = from.get_header_value("Content-Type");
+  out.accept = from.get_header_value("Accept");
+  out.user_agent = from.get_header_value("User-Agent");
+  out.body = from.body;
+  return out;
 }
 
 bool has_body(const httplib::Request& request) {
   return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
 }
 
-Refusal refusal_for(int code) {
+StatusError error_for(int code) {
   if (code == 413)
     return {.code = 413,
             .reason = "RequestEntityTooLarge",
@@ -58,18 +58,18 @@ Refusal refusal_for(int code) {
   if (code == 429) return too_many("too many requests are under way, please try again later", 1);
   if (code == 414) return {.code = 414, .reason = "BadRequest", .message = "the URI is too long"};
   if (code == 404) return no_such_path();
-  auto refusal = bad_request("the request is malformed");
-  refusal.code = code;
-  return refusal;
+  auto error = bad_request("the request is malformed");
+  error.code = code;
+  return error;
 }
 
-std::string status_text(int code) {
-  return dump(to_status(refusal_for(code))) + "\n";
+std::string status_body(int code) {
+  return dump(to_status(error_for(code))) + "\n";
 }
 
 /// Half of the files this process may open: the rest is for those whose requests are answered, and
 /// for everything else it does.
-std::size_t most_connections(std::size_t wanted) {
+std::size_t max_connections(std::size_t wanted) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return std::min<std::size_t>(wanted, 512);
   return std::min(wanted, static_cast<std::size_t>(files.rlim_cur) / 2);
@@ -79,12 +79,12 @@ http_server::HttpListener::Options listener_options(const ServerOptions& options
                                                     std::shared_ptr<http_server::TlsContext> tls) {
   http_server::HttpListener::Options out;
   out.limits.request.body = options.max_body;
-  out.limits.connections = most_connections(options.max_connections);
+  out.limits.connections = max_connections(options.max_connections);
   out.limits.header_timeout = options.header_timeout;
   out.limits.request_timeout = 3 * options.header_timeout;
   out.threads = options.max_requests;
   out.tls = std::move(tls);
-  out.error_body = status_text;
+  out.error_body = status_body;
   return out;
 }
 
@@ -110,14 +110,14 @@ class HttpServer final : public Server {
 
  private:
   void configure();
-  void answer(const httplib::Request& request, httplib::Response& response);
-  void stream(WatchPlan plan, httplib::Response& response);
-  void keep_saving(const std::stop_token& stop);
+  void handle(const httplib::Request& request, httplib::Response& response);
+  void stream(WatchOptions watch, httplib::Response& response);
+  void run_saver(const std::stop_token& stop);
 
   const ServerOptions options_;
   const std::string certificate_;
   Api api_;
-  Faults faults_;
+  FaultInjector faults_;
   Handler handler_;
   std::stop_source stopping_;
   std::atomic<std::size_t> watches_{0};
@@ -125,7 +125,7 @@ class HttpServer final : public Server {
   int port_ = 0;
   std::jthread listener_;
   std::jthread saver_;
-  std::jthread endpoint_keeper_;
+  std::jthread slice_controller_;
 };
 
 core::Result<void> HttpServer::start() {
@@ -145,10 +145,10 @@ core::Result<void> HttpServer::start() {
   listener_ = std::jthread([this] { http_.listen_after_bind(); });
   while (!http_.is_running()) std::this_thread::yield();
   if (!options_.state_file.empty())
-    saver_ = std::jthread([this](const std::stop_token& stop) { keep_saving(stop); });
+    saver_ = std::jthread([this](const std::stop_token& stop) { run_saver(stop); });
   if (options_.endpoint_slices)
-    endpoint_keeper_ =
-        std::jthread([this](const std::stop_token& stop) { EndpointKeeper(api_).run(stop); });
+    slice_controller_ = std::jthread(
+        [this](const std::stop_token& stop) { EndpointSliceController(api_).run(stop); });
   return {};
 }
 
@@ -160,7 +160,7 @@ void HttpServer::configure() {
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
   const auto handler = [this](const httplib::Request& request, httplib::Response& response) {
-    answer(request, response);
+    handle(request, response);
   };
   // A DELETE without a body would be read until its connection ends, so it must not come that far.
   http_.set_pre_routing_handler(
@@ -178,7 +178,7 @@ void HttpServer::configure() {
     if (!response.body.empty()) return;  // ours; the others come from reading the request
     http_server::HttpListener::close_after_response();
     response.set_header("Connection", "close");
-    response.set_content(status_text(response.status), kJson);
+    response.set_content(status_body(response.status), kJson);
   });
   http_.set_exception_handler(
       [](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
@@ -187,32 +187,32 @@ void HttpServer::configure() {
       });
 }
 
-void HttpServer::answer(const httplib::Request& request, httplib::Response& response) {
-  auto made = handler_.handle(call_of(request));
+void HttpServer::handle(const httplib::Request& request, httplib::Response& response) {
+  auto answer = handler_.handle(to_request(request));
   // Bounded by the fault's own limit, and cut short by a stop.
-  for (const auto until = std::chrono::steady_clock::now() + made.delay;
+  for (const auto until = std::chrono::steady_clock::now() + answer.delay;
        std::chrono::steady_clock::now() < until && !stopping_.stop_requested();)
     std::this_thread::sleep_for(10ms);
-  if (made.watch) {
-    stream(std::move(*made.watch), response);
+  if (answer.watch) {
+    stream(std::move(*answer.watch), response);
     return;
   }
-  response.status = made.code;
-  for (const auto& [name, value] : made.headers) response.set_header(name, value);
-  response.set_content(made.body,
-                       made.content_type == "application/json" ? kJson : made.content_type.c_str());
+  response.status = answer.code;
+  for (const auto& [name, value] : answer.headers) response.set_header(name, value);
+  response.set_content(
+      answer.body, answer.content_type == "application/json" ? kJson : answer.content_type.c_str());
 }
 
-void HttpServer::stream(WatchPlan plan, httplib::Response& response) {
+void HttpServer::stream(WatchOptions watch, httplib::Response& response) {
   if (watches_.fetch_add(1) >= options_.max_watches) {
     --watches_;
-    const auto refusal = too_many("too many watches", 1);
-    response.status = refusal.code;
+    const auto error = too_many("too many watches", 1);
+    response.status = error.code;
     response.set_header("Retry-After", "1");
-    response.set_content(dump(to_status(refusal)) + "\n", kJson);
+    response.set_content(dump(to_status(error)) + "\n", kJson);
     return;
   }
-  const auto lines = std::make_shared<WatchStream>(api_.store(), faults_, std::move(plan));
+  const auto lines = std::make_shared<WatchStream>(api_.store(), faults_, std::move(watch));
   response.status = 200;
   response.set_chunked_content_provider(
       kJson,
@@ -227,7 +227,7 @@ void HttpServer::stream(WatchPlan plan, httplib::Response& response) {
       [this](bool) { --watches_; });
 }
 
-void HttpServer::keep_saving(const std::stop_token& stop) {
+void HttpServer::run_saver(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
@@ -243,7 +243,7 @@ void HttpServer::keep_saving(const std::stop_token& stop) {
 std::string HttpServer::kubeconfig() const {
   // Over TLS kubectl asks people for a password unless it has something to show. Nobody looks at
   // it.
-  constexpr const char* kSomebody = "{token: anybody}";
+  constexpr const char* kUser = "{token: anybody}";
   const auto server = options_.tls
                           ? fmt::format("server: https{}\n    certificate-authority-data: {}",
                                         url().substr(4), certificate_)
@@ -254,7 +254,7 @@ std::string HttpServer::kubeconfig() const {
       "contexts:\n- name: kindlb-sandbox\n  context:\n    cluster: kindlb-sandbox\n"
       "    user: kindlb-sandbox\n"
       "users:\n- name: kindlb-sandbox\n  user: {}\n",
-      server, options_.tls ? kSomebody : "{}");
+      server, options_.tls ? kUser : "{}");
 }
 
 void HttpServer::stop() {
@@ -263,7 +263,7 @@ void HttpServer::stop() {
   http_.stop();
   listener_ = {};
   http_.close_all();
-  endpoint_keeper_ = {};
+  slice_controller_ = {};
   saver_ = {};  // last: it saves once more
 }
 }  // namespace
@@ -271,7 +271,7 @@ void HttpServer::stop() {
 core::Result<std::unique_ptr<Server>> start_server(const ServerOptions& options) {
   Api::Options api;
   api.gates = options.gates;
-  api.window = options.history;
+  api.history = options.history;
   api.service_ranges = options.service_ranges;
   if (api.service_ranges.empty()) api.service_ranges = {*core::Cidr::parse("10.96.0.0/16")};
   const auto tls = http_server::TlsContext::make(options.host);

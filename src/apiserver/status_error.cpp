@@ -12,8 +12,8 @@ std::string qualified(const Resource& resource) {
   return resource.group.empty() ? resource.plural : resource.plural + "." + resource.group;
 }
 
-Refusal about(int code, const char* reason, const Resource& resource, const std::string& name,
-              std::string message) {
+StatusError about(int code, const char* reason, const Resource& resource, const std::string& name,
+                  std::string message) {
   return {.code = code,
           .reason = reason,
           .message = std::move(message),
@@ -22,9 +22,9 @@ Refusal about(int code, const char* reason, const Resource& resource, const std:
           .name = name};
 }
 
-Json causes_of(const Refusal& refusal) {
+Json causes_of(const StatusError& error) {
   Json out = Json::array();
-  for (const auto& cause : refusal.causes) {
+  for (const auto& cause : error.causes) {
     Json entry{{"message", cause.message}};
     if (!cause.reason.empty()) entry["reason"] = cause.reason;
     if (!cause.field.empty()) entry["field"] = cause.field;
@@ -33,13 +33,13 @@ Json causes_of(const Refusal& refusal) {
   return out;
 }
 
-Json details_of(const Refusal& refusal) {
+Json details_of(const StatusError& error) {
   Json details = Json::object();
-  if (!refusal.name.empty()) details["name"] = refusal.name;
-  if (!refusal.group.empty()) details["group"] = refusal.group;
-  if (!refusal.kind.empty()) details["kind"] = refusal.kind;
-  if (!refusal.causes.empty()) details["causes"] = causes_of(refusal);
-  if (refusal.retry_after > 0) details["retryAfterSeconds"] = refusal.retry_after;
+  if (!error.name.empty()) details["name"] = error.name;
+  if (!error.group.empty()) details["group"] = error.group;
+  if (!error.kind.empty()) details["kind"] = error.kind;
+  if (!error.causes.empty()) details["causes"] = causes_of(error);
+  if (error.retry_after > 0) details["retryAfterSeconds"] = error.retry_after;
   return details;
 }
 
@@ -54,46 +54,52 @@ std::string joined(const std::vector<Cause>& causes) {
 }
 }  // namespace
 
-Json to_status(const Refusal& refusal) {
-  Json out{{"kind", "Status"},    {"apiVersion", "v1"},         {"metadata", Json::object()},
-           {"status", "Failure"}, {"message", refusal.message}, {"reason", refusal.reason},
-           {"code", refusal.code}};
-  if (auto details = details_of(refusal); !details.empty()) out["details"] = std::move(details);
+Json to_status(const StatusError& error) {
+  Json out{{"kind", "Status"},    {"apiVersion", "v1"},       {"metadata", Json::object()},
+           {"status", "Failure"}, {"message", error.message}, {"reason", error.reason},
+           {"code", error.code}};
+  if (auto details = details_of(error); !details.empty()) out["details"] = std::move(details);
   return out;
 }
 
-Refusal not_found(const Resource& resource, const std::string& name) {
+StatusError not_found(const Resource& resource, const std::string& name) {
   return about(404, "NotFound", resource, name,
                fmt::format("{} \"{}\" not found", qualified(resource), name));
 }
 
-Refusal no_such_path() {
+StatusError no_such_path() {
   return {.code = 404,
           .reason = "NotFound",
           .message = "the server could not find the requested resource"};
 }
 
-Refusal already_exists(const Resource& resource, const std::string& name) {
+StatusError already_exists(const Resource& resource, const std::string& name) {
   return about(409, "AlreadyExists", resource, name,
                fmt::format("{} \"{}\" already exists", qualified(resource), name));
 }
 
-Refusal conflict(const Resource& resource, const std::string& name, const std::string& why) {
+StatusError conflict(const Resource& resource, const std::string& name, const std::string& why) {
   return about(409, "Conflict", resource, name,
                fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", qualified(resource),
                            name, why));
 }
 
-Refusal forbidden(const Resource& resource, const std::string& name, const std::string& why) {
+StatusError optimistic_lock_error(const Resource& resource, const std::string& name) {
+  return conflict(resource, name,
+                  "the object has been modified; please apply your changes to the latest version "
+                  "and try again");
+}
+
+StatusError forbidden(const Resource& resource, const std::string& name, const std::string& why) {
   return about(403, "Forbidden", resource, name,
                fmt::format("{} \"{}\" is forbidden: {}", qualified(resource), name, why));
 }
 
-Refusal bad_request(std::string message) {
+StatusError bad_request(std::string message) {
   return {.code = 400, .reason = "BadRequest", .message = std::move(message)};
 }
 
-Refusal invalid(const Resource& resource, const std::string& name, std::vector<Cause> causes) {
+StatusError invalid(const Resource& resource, const std::string& name, std::vector<Cause> causes) {
   const auto kind = resource.group.empty() ? resource.kind : resource.kind + "." + resource.group;
   return {.code = 422,
           .reason = "Invalid",
@@ -104,24 +110,24 @@ Refusal invalid(const Resource& resource, const std::string& name, std::vector<C
           .causes = std::move(causes)};
 }
 
-Refusal expired(std::string message) {
+StatusError expired(std::string message) {
   return {.code = 410, .reason = "Expired", .message = std::move(message)};
 }
 
-Refusal method_not_allowed() {
+StatusError method_not_allowed() {
   return {.code = 405,
           .reason = "MethodNotAllowed",
           .message = "the server does not allow this method on the requested resource"};
 }
 
-Refusal too_many(std::string message, int retry_after) {
+StatusError too_many(std::string message, int retry_after) {
   return {.code = 429,
           .reason = "TooManyRequests",
           .message = std::move(message),
           .retry_after = retry_after};
 }
 
-Refusal internal(const std::string& message) {
+StatusError internal(const std::string& message) {
   return {.code = 500,
           .reason = "InternalError",
           .message = "Internal error occurred: " + message,

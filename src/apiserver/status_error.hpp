@@ -22,7 +22,7 @@ struct Cause {
   bool operator==(const Cause&) const = default;
 };
 
-struct Refusal {
+struct StatusError {
   int code = 500;
   std::string reason = "InternalError";
   std::string message;
@@ -32,31 +32,33 @@ struct Refusal {
   std::vector<Cause> causes;
   int retry_after = 0;  ///< seconds; zero: not told
 
-  bool operator==(const Refusal&) const = default;
+  bool operator==(const StatusError&) const = default;
 };
 
-Json to_status(const Refusal& refusal);
+Json to_status(const StatusError& error);
 
-Refusal not_found(const Resource& resource, const std::string& name);
-Refusal no_such_path();
-Refusal already_exists(const Resource& resource, const std::string& name);
-Refusal conflict(const Resource& resource, const std::string& name, const std::string& why);
-Refusal forbidden(const Resource& resource, const std::string& name, const std::string& why);
-Refusal bad_request(std::string message);
-Refusal invalid(const Resource& resource, const std::string& name, std::vector<Cause> causes);
-Refusal expired(std::string message);
-Refusal method_not_allowed();
-Refusal too_many(std::string message, int retry_after);
-Refusal internal(const std::string& message);
+StatusError not_found(const Resource& resource, const std::string& name);
+StatusError no_such_path();
+StatusError already_exists(const Resource& resource, const std::string& name);
+StatusError conflict(const Resource& resource, const std::string& name, const std::string& why);
+/// The conflict of a write against an old resourceVersion.
+StatusError optimistic_lock_error(const Resource& resource, const std::string& name);
+StatusError forbidden(const Resource& resource, const std::string& name, const std::string& why);
+StatusError bad_request(std::string message);
+StatusError invalid(const Resource& resource, const std::string& name, std::vector<Cause> causes);
+StatusError expired(std::string message);
+StatusError method_not_allowed();
+StatusError too_many(std::string message, int retry_after);
+StatusError internal(const std::string& message);
 
 /// A value, or why not.
 template <typename T>
-class [[nodiscard]] Outcome {
+class [[nodiscard]] ApiResult {
  public:
-  Outcome(T value)
+  ApiResult(T value)
       : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Outcome(Refusal refusal)                                   // NOLINT(google-explicit-constructor)
-      : state_(std::in_place_index<1>, std::move(refusal)) {}
+  ApiResult(StatusError error)                               // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<1>, std::move(error)) {}
 
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() {
@@ -70,13 +72,13 @@ class [[nodiscard]] Outcome {
   T* operator->() { return &**this; }
   const T* operator->() const { return &**this; }
   /// REQUIRES: no value
-  const Refusal& refusal() const {
+  const StatusError& error() const {
     KINDLB_ASSERT(state_.index() == 1);
     return std::get<1>(state_);
   }
 
  private:
-  std::variant<T, Refusal> state_;
+  std::variant<T, StatusError> state_;
 };
 
 }  // namespace kindlb::apiserver

@@ -55,14 +55,14 @@ std::int64_t number_at(const Json& root, Path path) {
   return node != nullptr && node->is_number_integer() ? node->get<std::int64_t>() : 0;
 }
 
-std::optional<bool> flag_at(const Json& root, Path path) {
+std::optional<bool> optional_bool_at(const Json& root, Path path) {
   const auto* node = find(root, path);
   if (node == nullptr || !node->is_boolean()) return std::nullopt;
   return node->get<bool>();
 }
 
-bool true_at(const Json& root, Path path) {
-  return flag_at(root, path).value_or(false);
+bool bool_at(const Json& root, Path path) {
+  return optional_bool_at(root, path).value_or(false);
 }
 
 std::vector<std::string> texts_at(const Json& root, Path path) {

@@ -11,8 +11,8 @@ using namespace kindlb;
 using namespace kindlb::apiserver;
 
 namespace {
-IpPool ips(const char* range) {
-  return IpPool(*core::Cidr::parse(range));
+IpAllocator ips(const char* range) {
+  return IpAllocator(*core::Cidr::parse(range));
 }
 core::IpAddress ip(const char* text) {
   return *core::IpAddress::parse(text);
@@ -20,41 +20,41 @@ core::IpAddress ip(const char* text) {
 }  // namespace
 
 TEST_CASE("node ports are given out from above the band of the chosen ones while that lasts") {
-  PortPool pool(30000, 32767);
+  PortAllocator allocator(30000, 32767);
   constexpr int kBand = 86;
   std::set<int> given;
-  for (int i = kBand; i < 2768; ++i) given.insert(pool.take_any().value_or(0));
+  for (int i = kBand; i < 2768; ++i) given.insert(allocator.allocate_next().value_or(0));
   CHECK(*given.begin() == 30000 + kBand);
   CHECK(*given.rbegin() == 32767);
   CHECK(given.size() == 2768 - kBand);
 
   SUBCASE("the band is what is left") {
-    for (int i = 0; i < kBand; ++i) given.insert(pool.take_any().value_or(0));
+    for (int i = 0; i < kBand; ++i) given.insert(allocator.allocate_next().value_or(0));
     CHECK(*given.begin() == 30000);
     CHECK(given.size() == 2768);
-    CHECK_FALSE(pool.take_any());
+    CHECK_FALSE(allocator.allocate_next());
   }
   SUBCASE("one that was given back goes first") {
-    CHECK(pool.take_any().value_or(0) < 30000 + kBand);
-    pool.release(31000);
-    CHECK(pool.take_any() == 31000);
+    CHECK(allocator.allocate_next().value_or(0) < 30000 + kBand);
+    allocator.release(31000);
+    CHECK(allocator.allocate_next() == 31000);
   }
   SUBCASE("chosen ones are left alone") {
-    CHECK(pool.take(30007).empty());
-    CHECK(pool.take(30007) == "provided port is already allocated");
-    for (int i = 1; i < kBand; ++i) CHECK(pool.take_any() != 30007);
-    CHECK_FALSE(pool.take_any());
+    CHECK(allocator.allocate(30007).empty());
+    CHECK(allocator.allocate(30007) == "provided port is already allocated");
+    for (int i = 1; i < kBand; ++i) CHECK(allocator.allocate_next() != 30007);
+    CHECK_FALSE(allocator.allocate_next());
   }
 }
 
 TEST_CASE("a small range of ports is given out to the last") {
-  PortPool without_band(100, 115);
-  for (int i = 0; i < 16; ++i) CHECK(without_band.take_any());
-  CHECK_FALSE(without_band.take_any());
-  PortPool nearly_all_band(100, 116);
-  CHECK(nearly_all_band.take_any() == 116);
-  for (int i = 0; i < 16; ++i) CHECK(nearly_all_band.take_any());
-  CHECK_FALSE(nearly_all_band.take_any());
+  PortAllocator without_band(100, 115);
+  for (int i = 0; i < 16; ++i) CHECK(without_band.allocate_next());
+  CHECK_FALSE(without_band.allocate_next());
+  PortAllocator nearly_all_band(100, 116);
+  CHECK(nearly_all_band.allocate_next() == 116);
+  for (int i = 0; i < 16; ++i) CHECK(nearly_all_band.allocate_next());
+  CHECK_FALSE(nearly_all_band.allocate_next());
 }
 
 TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
@@ -67,31 +67,31 @@ TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
         Case{"10.96.0.0/21", "10.96.0.129"}, Case{"10.96.0.0/28", "10.96.0.1"},
         Case{"fd00:10:96::/112", "fd00:10:96::101"}, Case{"fd00::/64", "fd00::101"}}) {
     CAPTURE(range);
-    CHECK(ips(range).take_any() == ip(first));
+    CHECK(ips(range).allocate_next() == ip(first));
   }
 }
 
 TEST_CASE("the highest address is for broadcasts in IPv4 alone") {
-  CHECK_FALSE(ips("10.96.0.0/16").take(ip("10.96.255.255")).empty());
-  CHECK(ips("fd00::/124").take(ip("fd00::f")).empty());
+  CHECK_FALSE(ips("10.96.0.0/16").allocate(ip("10.96.255.255")).empty());
+  CHECK(ips("fd00::/124").allocate(ip("fd00::f")).empty());
 }
 
 TEST_CASE("a range of cluster IPs is given out to the last one") {
-  auto pool = ips("10.96.0.0/27");
+  auto allocator = ips("10.96.0.0/27");
   std::set<core::IpAddress> given;
-  for (int i = 0; i < 14; ++i) given.insert(pool.take_any().value_or(ip("0.0.0.0")));
+  for (int i = 0; i < 14; ++i) given.insert(allocator.allocate_next().value_or(ip("0.0.0.0")));
   CHECK(*given.begin() == ip("10.96.0.17"));
   CHECK(*given.rbegin() == ip("10.96.0.30"));
-  CHECK(pool.take_any() == ip("10.96.0.1"));
+  CHECK(allocator.allocate_next() == ip("10.96.0.1"));
 
   SUBCASE("one that was given back goes first") {
-    pool.release(ip("10.96.0.20"));
-    CHECK(pool.take_any() == ip("10.96.0.20"));
-    CHECK(pool.take_any() == ip("10.96.0.2"));
+    allocator.release(ip("10.96.0.20"));
+    CHECK(allocator.allocate_next() == ip("10.96.0.20"));
+    CHECK(allocator.allocate_next() == ip("10.96.0.2"));
   }
   SUBCASE("until none is left") {
-    for (int i = 15; i < 30; ++i) CHECK(pool.take_any());
-    CHECK_FALSE(pool.take_any());
-    CHECK(pool.used() == 30);
+    for (int i = 15; i < 30; ++i) CHECK(allocator.allocate_next());
+    CHECK_FALSE(allocator.allocate_next());
+    CHECK(allocator.allocated() == 30);
   }
 }

@@ -35,7 +35,7 @@ struct KeeperRig {
   }
 
   Api api;
-  EndpointKeeper keeper{api};
+  EndpointSliceController controller{api};
 };
 }  // namespace
 
@@ -43,18 +43,18 @@ TEST_CASE("slices follow Services and pods") {
   KeeperRig rig;
   rig.service("web", R"({"app":"echo"})");
   rig.service("other", R"({"app":"db"})");
-  rig.keeper.settle();
+  rig.controller.reconcile();
   CHECK(rig.addresses("web") == "");
   rig.pod("a", "10.1.0.1");
   rig.pod("b", "10.1.0.2");
-  rig.keeper.settle();
+  rig.controller.reconcile();
   CHECK(rig.addresses("web") == "10.1.0.1 10.1.0.2 ");
   CHECK(rig.addresses("other") == "");
   (void)rig.api.remove(pods(), {"default", "a"}, {});
-  rig.keeper.settle();
+  rig.controller.reconcile();
   CHECK(rig.addresses("web") == "10.1.0.2 ");
   (void)rig.api.remove(services(), {"default", "web"}, {});
-  rig.keeper.settle();
+  rig.controller.reconcile();
   CHECK(rig.addresses("web") == "none");
   CHECK(rig.addresses("other") == "");
 }
@@ -63,16 +63,16 @@ TEST_CASE("what did not change is not written again") {
   KeeperRig rig;
   rig.service("web", R"({"app":"echo"})");
   rig.pod("a", "10.1.0.1");
-  rig.keeper.settle();
+  rig.controller.reconcile();
   const auto before = rig.api.store().revision();
-  rig.keeper.settle();
+  rig.controller.reconcile();
   CHECK(rig.api.store().revision() == before);
 }
 
 TEST_CASE("slices of others are left alone, and those left behind by a Service go") {
   KeeperRig rig;
   rig.service("web", R"({"app":"echo"})");
-  rig.keeper.settle();
+  rig.controller.reconcile();
   auto foreign = rig.api.store().get(endpoint_slices(), {"default", "web-ipv4"})->value;
   foreign["metadata"] = Json::parse(R"({"name":"old-ipv4","labels":
       {"kubernetes.io/service-name":"old","endpointslice.kubernetes.io/managed-by":"me"}})");
@@ -87,7 +87,7 @@ TEST_CASE("slices of others are left alone, and those left behind by a Service g
     everything.emplace_back(resource, object->value);
   // As after a restart: no history tells what changed, so everything is looked at.
   rig.api.restore(everything, rig.api.store().revision() + 1);
-  rig.keeper.settle();
+  rig.controller.reconcile();
   CHECK(rig.addresses("old") == "");
   CHECK(rig.addresses("gone") == "none");
   CHECK(rig.addresses("web") == "");

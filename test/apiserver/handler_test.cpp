@@ -12,9 +12,9 @@ constexpr const char* kServices = "/api/v1/namespaces/default/services";
 struct Rig {
   Rig() : api({.gates = {}, .service_ranges = {*kindlb::core::Cidr::parse("10.96.0.0/16")}}) {}
 
-  Answer call(const std::string& method, const std::string& path, const std::string& body = "",
-              const std::string& type = "application/json",
-              std::map<std::string, std::string> query = {}) {
+  Response call(const std::string& method, const std::string& path, const std::string& body = "",
+                const std::string& type = "application/json",
+                std::map<std::string, std::string> query = {}) {
     return handler.handle({.method = method,
                            .path = path,
                            .query = std::move(query),
@@ -34,7 +34,7 @@ struct Rig {
   }
 
   Api api;
-  Faults faults;
+  FaultInjector faults;
   Handler handler{api, faults};
 };
 }  // namespace
@@ -60,7 +60,7 @@ TEST_CASE("paths") {
       {"", "none"}};
   for (const auto& c : cases) {
     CAPTURE(c.path);
-    const auto target = parse_target(c.path);
+    const auto target = parse_request_info(c.path);
     const auto what = target ? target->resource->plural + "/" + target->ns + "/" + target->name +
                                    "/" + target->subresource
                              : std::string("none");

@@ -7,15 +7,15 @@
 using namespace kindlb::apiserver;
 
 namespace {
-const Writer kAlice{"alice", "", "2026-01-01T00:00:00Z"};
-const Writer kBob{"bob", "", "2026-01-01T00:00:01Z"};
-const Writer kStatus{"kindlb", "status", "2026-01-01T00:00:02Z"};
+const FieldManager kAlice{"alice", "", "2026-01-01T00:00:00Z"};
+const FieldManager kBob{"bob", "", "2026-01-01T00:00:01Z"};
+const FieldManager kStatus{"kindlb", "status", "2026-01-01T00:00:02Z"};
 
 Json config(const char* spec) {
   return {{"metadata", {{"name", "web"}}}, {"spec", Json::parse(spec)}};
 }
 
-Json applied(const Json& live, const Json& wanted, const Writer& writer, bool force = false) {
+Json applied(const Json& live, const Json& wanted, const FieldManager& writer, bool force = false) {
   const auto out = apply_config(live, wanted, services(), writer, force);
   REQUIRE(static_cast<bool>(out));
   return *out;
@@ -46,7 +46,7 @@ TEST_CASE("an apply owns exactly what it names") {
 TEST_CASE("applying again what is there changes nothing") {
   const auto wanted = config(R"({"type":"LoadBalancer","ports":[{"port":80,"protocol":"TCP"}]})");
   const auto once = applied(Json{{"metadata", {{"name", "web"}}}}, wanted, kAlice);
-  const Writer later{"alice", "", "2027-01-01T00:00:00Z"};
+  const FieldManager later{"alice", "", "2027-01-01T00:00:00Z"};
   CHECK(applied(once, wanted, later) == once);
 }
 
@@ -56,10 +56,10 @@ TEST_CASE("a field of somebody else is a conflict, unless forced or equal") {
   const auto other = config(R"({"type":"LoadBalancer"})");
   const auto refused = apply_config(live, other, services(), kBob, false);
   REQUIRE_FALSE(static_cast<bool>(refused));
-  CHECK(refused.refusal().code == 409);
-  CHECK(refused.refusal().message ==
+  CHECK(refused.error().code == 409);
+  CHECK(refused.error().message ==
         "Apply failed with 1 conflict: conflict with \"alice\": .spec.type");
-  CHECK(refused.refusal().causes ==
+  CHECK(refused.error().causes ==
         std::vector<Cause>{{"FieldManagerConflict", "conflict with \"alice\"", ".spec.type"}});
 
   const auto forced = applied(live, other, kBob, true);
@@ -88,7 +88,7 @@ TEST_CASE("an update takes over what it changes and forgets what it removes") {
   auto after = before;
   after["spec"]["type"] = "LoadBalancer";
   after["spec"].erase("sessionAffinity");
-  record_update(&before, after, services(), kBob);
+  track_update(&before, after, services(), kBob);
   CHECK(fields_of_manager(after, "alice").is_null());
   CHECK(fields_of_manager(after, "bob") == Json::parse(R"({"f:spec":{"f:type":{}}})"));
 }

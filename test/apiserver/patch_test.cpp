@@ -14,14 +14,15 @@ Json service() {
                      {"port":443,"protocol":"TCP","name":"https"}]}})");
 }
 Json strategic(const char* patch) {
-  const auto out = strategic_patched(service(), Json::parse(patch), Schema::get().root("Service"));
+  const auto out =
+      apply_strategic_merge_patch(service(), Json::parse(patch), Schema::get().root("Service"));
   REQUIRE(static_cast<bool>(out));
   return *out;
 }
 }  // namespace
 
 TEST_CASE("a JSON patch applies in order; a failed test or a bad path refuses it") {
-  const auto done = json_patched(
+  const auto done = apply_json_patch(
       service(), Json::parse(R"([{"op":"test","path":"/spec/type","value":"LoadBalancer"},
         {"op":"replace","path":"/spec/ports/0/port","value":81},
         {"op":"remove","path":"/metadata/labels/a"}])"));
@@ -34,21 +35,21 @@ TEST_CASE("a JSON patch applies in order; a failed test or a bad path refuses it
         R"([{"op":"replace","path":"/spec/ports/9/port","value":1}])", R"([{"path":"/spec"}])",
         R"([1])", R"([{"op":"add","path":"/spec/ports/x","value":1}])"}) {
     CAPTURE(bad);
-    const auto refused = json_patched(service(), Json::parse(bad));
+    const auto refused = apply_json_patch(service(), Json::parse(bad));
     REQUIRE_FALSE(static_cast<bool>(refused));
-    CHECK(refused.refusal().code == 422);
+    CHECK(refused.error().code == 422);
   }
-  CHECK(json_patched(service(), Json::object()).refusal().code == 400);
+  CHECK(apply_json_patch(service(), Json::object()).error().code == 400);
 }
 
 TEST_CASE("a merge patch replaces lists and removes with null") {
   const auto done =
-      merge_patched(service(), Json::parse(R"({"metadata":{"labels":{"a":null,"c":"3"}},
+      apply_merge_patch(service(), Json::parse(R"({"metadata":{"labels":{"a":null,"c":"3"}},
                                  "spec":{"ports":[{"port":1}]}})"));
   REQUIRE(static_cast<bool>(done));
   CHECK((*done)["metadata"]["labels"] == Json{{"b", "2"}, {"c", "3"}});
   CHECK((*done)["spec"]["ports"] == Json::parse(R"([{"port":1}])"));
-  CHECK_FALSE(static_cast<bool>(merge_patched(service(), Json::array())));
+  CHECK_FALSE(static_cast<bool>(apply_merge_patch(service(), Json::array())));
 }
 
 TEST_CASE("a strategic merge patch merges ports by their number") {
@@ -102,18 +103,18 @@ TEST_CASE("JSON patches that would grow or nest without end are refused") {
   for (int i = 0; i < 60; ++i)
     bomb.push_back(
         Json::parse(R"({"op":"copy","from":"/a","path":"/a/)" + std::to_string(i) + "\"}"));
-  const auto grown = json_patched(object, bomb);
+  const auto grown = apply_json_patch(object, bomb);
   REQUIRE_FALSE(static_cast<bool>(grown));
-  CHECK(grown.refusal().code == 422);
+  CHECK(grown.error().code == 422);
   auto nest = Json::array();
   for (int i = 0; i < 200; ++i) {
     nest.push_back(Json::parse(R"({"op":"add","path":"/n","value":{}})"));
     nest.push_back(Json::parse(R"({"op":"move","from":"/a","path":"/n/a"})"));
     nest.push_back(Json::parse(R"({"op":"move","from":"/n","path":"/a"})"));
   }
-  const auto nested = json_patched(object, nest);
+  const auto nested = apply_json_patch(object, nest);
   REQUIRE_FALSE(static_cast<bool>(nested));
-  CHECK(nested.refusal().message.find("deep") != std::string::npos);
+  CHECK(nested.error().message.find("deep") != std::string::npos);
 }
 
 TEST_CASE("a list of thousands is merged in no time") {
@@ -126,7 +127,7 @@ TEST_CASE("a list of thousands is merged in no time") {
   const Json object{{"spec", {{"ports", ports}}}};
   const Json patch{{"spec", {{"$setElementOrder/ports", order}, {"ports", ports}}}};
   const auto begin = std::chrono::steady_clock::now();
-  const auto merged = strategic_patched(object, patch, Schema::get().root("Service"));
+  const auto merged = apply_strategic_merge_patch(object, patch, Schema::get().root("Service"));
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
   REQUIRE(static_cast<bool>(merged));
   REQUIRE((*merged)["spec"]["ports"].size() == 4000);

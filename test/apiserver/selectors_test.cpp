@@ -38,7 +38,7 @@ TEST_CASE("label selectors that make no sense are refused") {
     CAPTURE(text);
     const auto selector = LabelSelector::parse(text);
     REQUIRE_FALSE(static_cast<bool>(selector));
-    CHECK(selector.refusal().code == 400);
+    CHECK(selector.error().code == 400);
   }
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("field selectors") {
     REQUIRE(static_cast<bool>(selector));
     CHECK(selector->matches(event) == c.matches);
   }
-  CHECK(FieldSelector::parse("spec.foo=1", services()).refusal().message ==
+  CHECK(FieldSelector::parse("spec.foo=1", services()).error().message ==
         "field label not supported: spec.foo");
   CHECK_FALSE(static_cast<bool>(FieldSelector::parse("metadata.name", services())));
 }

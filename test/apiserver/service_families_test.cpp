@@ -40,11 +40,11 @@ TEST_CASE("a second family comes and goes") {
   const auto both = rig.must_update(with(made, R"({"ipFamilyPolicy":"RequireDualStack"})"), made);
   REQUIRE(both["spec"]["clusterIPs"].size() == 2);
   CHECK(both["spec"]["clusterIPs"][0] == made["spec"]["clusterIPs"][0]);
-  CHECK(rig.pools.ips[1].used() == 1);
+  CHECK(rig.allocators.ips[1].allocated() == 1);
   const auto one = rig.must_update(with(both, R"({"ipFamilyPolicy":"SingleStack"})"), both);
   CHECK(one["spec"]["clusterIPs"] == made["spec"]["clusterIPs"]);
   CHECK(one["spec"]["ipFamilies"] == Json::array({"IPv4"}));
-  CHECK(rig.pools.ips[1].used() == 0);
+  CHECK(rig.allocators.ips[1].allocated() == 0);
 }
 
 TEST_CASE("what the families and addresses must not be") {

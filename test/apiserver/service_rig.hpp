@@ -22,38 +22,38 @@ inline Json load_balancer(const char* spec = "{}") {
 class ServiceRig {
  public:
   explicit ServiceRig(bool dual = false) {
-    pools.ips.emplace_back(*core::Cidr::parse("10.96.0.0/24"));
-    if (dual) pools.ips.emplace_back(*core::Cidr::parse("fd00:10:96::/112"));
+    allocators.ips.emplace_back(*core::Cidr::parse("10.96.0.0/24"));
+    if (dual) allocators.ips.emplace_back(*core::Cidr::parse("fd00:10:96::/112"));
   }
 
-  Outcome<Json> create(const Json& service) { return write(service, nullptr); }
-  Outcome<Json> update(const Json& service, const Json& old) { return write(service, &old); }
+  ApiResult<Json> create(const Json& service) { return write(service, nullptr); }
+  ApiResult<Json> update(const Json& service, const Json& old) { return write(service, &old); }
   Json must_create(const Json& service) {
     auto out = create(service);
-    if (!out) FAIL(out.refusal().message);
+    if (!out) FAIL(out.error().message);
     return *out;
   }
   Json must_update(const Json& service, const Json& old) {
     auto out = update(service, old);
-    if (!out) FAIL(out.refusal().message);
+    if (!out) FAIL(out.error().message);
     return *out;
   }
   void remove(const Json& service) {
-    Reservation reservation(pools);
-    release_service(service, reservation);
-    reservation.commit();
+    AllocationTransaction transaction(allocators);
+    release_service(service, transaction);
+    transaction.commit();
   }
-  std::size_t ips() const { return pools.ips[0].used(); }
-  std::size_t ports() const { return pools.ports.used(); }
+  std::size_t ips() const { return allocators.ips[0].allocated(); }
+  std::size_t ports() const { return allocators.ports.allocated(); }
 
   FeatureGates gates;
-  Pools pools;
+  Allocators allocators;
 
  private:
-  Outcome<Json> write(const Json& service, const Json* old) {
-    Reservation reservation(pools);
-    auto out = prepare_service(service, old, gates, reservation);
-    if (out) reservation.commit();
+  ApiResult<Json> write(const Json& service, const Json* old) {
+    AllocationTransaction transaction(allocators);
+    auto out = prepare_service(service, old, gates, transaction);
+    if (out) transaction.commit();
     return out;
   }
 };
@@ -64,8 +64,8 @@ inline Json with(Json service, const char* spec) {
   return service;
 }
 
-inline std::string why(const Outcome<Json>& outcome) {
-  return outcome ? "accepted" : outcome.refusal().message;
+inline std::string why(const ApiResult<Json>& outcome) {
+  return outcome ? "accepted" : outcome.error().message;
 }
 
 /// Refused with that reason, and nothing stays allocated.

@@ -134,7 +134,7 @@ TEST_CASE("KEP-4144: a health-check node port only when asked for") {
     const auto made = rig.must_create(with(off, R"({"healthCheckNodePort":31000})"));
     CHECK(made["spec"]["healthCheckNodePort"] == 31000);
     const auto second = rig.create(with(off, R"({"healthCheckNodePort":31000})"));
-    CHECK(second.refusal().code == 500);
+    CHECK(second.error().code == 500);
   }
   SUBCASE("gate off: dropped on create, kept where it is set already") {
     const auto made = rig.must_create(off);
@@ -249,8 +249,8 @@ TEST_CASE("node ports") {
     CHECK(rig.ports() == 0);
   }
   SUBCASE("none are left") {
-    for (int port = 30000; port <= 32767; ++port) rig.pools.ports.take(port);
-    CHECK(rig.create(load_balancer()).refusal().code == 500);
+    for (int port = 30000; port <= 32767; ++port) rig.allocators.ports.allocate(port);
+    CHECK(rig.create(load_balancer()).error().code == 500);
     CHECK(rig.ips() == 0);
   }
 }

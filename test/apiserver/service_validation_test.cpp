@@ -59,8 +59,8 @@ TEST_CASE("several faults are told together") {
   ServiceRig rig;
   const auto refused = rig.create(load_balancer(R"({"sessionAffinity":"x","type":"y"})"));
   REQUIRE_FALSE(static_cast<bool>(refused));
-  CHECK(refused.refusal().causes.size() == 2);
-  CHECK(refused.refusal().message.find(": [spec.sessionAffinity: ") != std::string::npos);
+  CHECK(refused.error().causes.size() == 2);
+  CHECK(refused.error().message.find(": [spec.sessionAffinity: ") != std::string::npos);
 }
 
 TEST_CASE("status: addresses belong to load balancers and are well-formed") {
@@ -80,7 +80,7 @@ TEST_CASE("status: addresses belong to load balancers and are well-formed") {
 
   const auto plain = rig.must_create(with(load_balancer(), R"({"type":"NodePort"})"));
   now["status"]["loadBalancer"]["ingress"][0]["ip"] = "172.18.0.9";
-  CHECK(prepare_service_status(now, plain, gates).refusal().message ==
+  CHECK(prepare_service_status(now, plain, gates).error().message ==
         "Service \"web\" is invalid: status.loadBalancer.ingress: Forbidden: may only be used when "
         "`spec.type` is 'LoadBalancer'");
 }

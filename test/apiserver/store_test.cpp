@@ -15,13 +15,13 @@ Json object(const std::string& ns, const std::string& name, int value) {
 }
 
 ObjectPtr put(Store& store, const std::string& ns, const std::string& name, int value) {
-  return *store.write(services(), {ns, name}, [&](const ObjectPtr&) -> Outcome<Edit> {
+  return *store.write(services(), {ns, name}, [&](const ObjectPtr&) -> ApiResult<Edit> {
     return Edit{Edit::Kind::Put, object(ns, name, value), {}};
   });
 }
 
 ObjectPtr drop(Store& store, const std::string& ns, const std::string& name) {
-  return *store.write(services(), {ns, name}, [](const ObjectPtr&) -> Outcome<Edit> {
+  return *store.write(services(), {ns, name}, [](const ObjectPtr&) -> ApiResult<Edit> {
     return Edit{Edit::Kind::Remove, {}, {}};
   });
 }
@@ -50,8 +50,9 @@ TEST_CASE("a refused edit changes nothing") {
   Store store;
   put(store, "a", "x", 1);
   const auto before = store.revision();
-  const auto result = store.write(
-      services(), {"a", "x"}, [](const ObjectPtr&) -> Outcome<Edit> { return bad_request("no"); });
+  const auto result = store.write(services(), {"a", "x"}, [](const ObjectPtr&) -> ApiResult<Edit> {
+    return bad_request("no");
+  });
   CHECK_FALSE(static_cast<bool>(result));
   CHECK(store.revision() == before);
 }
@@ -141,7 +142,7 @@ TEST_CASE("a restored store continues where it was and remembers no history") {
 TEST_CASE("neither an object nor the history grows without end") {
   Store store(4096, 32'000);
   const auto put_text = [&](std::size_t size) {
-    return store.write(services(), {"a", "x"}, [&](const ObjectPtr&) -> Outcome<Edit> {
+    return store.write(services(), {"a", "x"}, [&](const ObjectPtr&) -> ApiResult<Edit> {
       auto value = object("a", "x", 1);
       value["text"] = std::string(size, 'x');
       return Edit{Edit::Kind::Put, std::move(value), {}};
@@ -154,6 +155,6 @@ TEST_CASE("neither an object nor the history grows without end") {
   const auto before = store.revision();
   const auto refused = put_text(2U << 20U);
   REQUIRE_FALSE(static_cast<bool>(refused));
-  CHECK(refused.refusal().code == 413);
+  CHECK(refused.error().code == 413);
   CHECK(store.revision() == before);
 }

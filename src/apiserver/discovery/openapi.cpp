@@ -20,14 +20,14 @@ Json schema_of(const Shape& shape);
 
 Json list_schema(const Shape& shape) {
   Json out{{"type", "array"}, {"items", schema_of(*shape.element)}};
-  switch (shape.elements) {
-    case Shape::Elements::Atomic:
+  switch (shape.list_type) {
+    case Shape::ListType::Atomic:
       out["x-kubernetes-list-type"] = "atomic";
       break;
-    case Shape::Elements::Set:
+    case Shape::ListType::Set:
       out["x-kubernetes-list-type"] = "set";
       break;
-    case Shape::Elements::Keyed:
+    case Shape::ListType::Map:
       out["x-kubernetes-list-type"] = "map";
       out["x-kubernetes-list-map-keys"] = shape.keys;
       break;
@@ -72,7 +72,7 @@ Json type_schema(const Type& type) {
   for (const auto& field : type.fields) {
     auto schema = schema_of(field.shape);
     schema["description"] = field.text;
-    if (!field.fallback.empty()) schema["default"] = field.fallback;
+    if (!field.default_value.empty()) schema["default"] = field.default_value;
     properties[field.name] = std::move(schema);
     if (field.required) required.push_back(field.name);
   }

@@ -7,19 +7,19 @@ namespace kindlb::apiserver {
 
 namespace {
 using Kind = Shape::Kind;
-using Elements = Shape::Elements;
+using ListType = Shape::ListType;
 
 /// What `live` has stays where it was; what only `config` has comes behind it.
 Json merge_list(const Json& live, const Json& config, const Shape& shape) {
   Json out = live;
   std::unordered_map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < out.size(); ++i) places.try_emplace(element_step(out[i], shape), i);
+  for (std::size_t i = 0; i < out.size(); ++i) places.try_emplace(path_element(out[i], shape), i);
   for (const auto& item : config) {
-    const auto [place, is_new] = places.try_emplace(element_step(item, shape), out.size());
+    const auto [place, is_new] = places.try_emplace(path_element(item, shape), out.size());
     if (is_new)
       out.push_back(item);
     else
-      out[place->second] = merge_applied(out[place->second], item, *shape.element);
+      out[place->second] = merge_typed(out[place->second], item, *shape.element);
   }
   return out;
 }
@@ -31,13 +31,13 @@ Json merge_object(const Json& live, const Json& config, const Shape& shape) {
     if (found == out.end())
       out[key] = value;
     else
-      *found = merge_applied(*found, value, shape_below(shape, key));
+      *found = merge_typed(*found, value, shape_below(shape, key));
   }
   return out;
 }
 
-bool goes(const FieldSet& gone, const FieldSet* kept) {
-  return gone.member && (kept == nullptr || kept->empty());
+bool is_removed(const FieldSet& removed, const FieldSet* kept) {
+  return removed.member && (kept == nullptr || kept->empty());
 }
 
 const FieldSet* below(const FieldSet& set, const std::string& step) {
@@ -50,15 +50,15 @@ const FieldSet& or_none(const FieldSet* set) {
   return set == nullptr ? kNone : *set;
 }
 
-void remove_from_object(Json& value, const Shape& shape, const FieldSet& gone,
+void remove_from_object(Json& value, const Shape& shape, const FieldSet& removed,
                         const FieldSet& kept) {
-  for (const auto& [step, child] : gone.children) {
+  for (const auto& [step, child] : removed.children) {
     if (!step.starts_with("f:")) continue;
     const auto key = step.substr(2);
     const auto found = value.find(key);
     if (found == value.end()) continue;
     const auto* rest = below(kept, step);
-    if (goes(child, rest))
+    if (is_removed(child, rest))
       value.erase(found);
     else
       remove_fields(*found, shape_below(shape, key), child, or_none(rest));
@@ -69,13 +69,14 @@ void remove_from_object(Json& value, const Shape& shape, const FieldSet& gone,
   }
 }
 
-void remove_from_list(Json& value, const Shape& shape, const FieldSet& gone, const FieldSet& kept) {
+void remove_from_list(Json& value, const Shape& shape, const FieldSet& removed,
+                      const FieldSet& kept) {
   Json out = Json::array();
   for (auto& item : value) {
-    const auto step = element_step(item, shape);
-    const auto* child = below(gone, step);
+    const auto step = path_element(item, shape);
+    const auto* child = below(removed, step);
     const auto* rest = below(kept, step);
-    if (child != nullptr && goes(*child, rest)) continue;
+    if (child != nullptr && is_removed(*child, rest)) continue;
     if (child != nullptr) remove_fields(item, *shape.element, *child, or_none(rest));
     out.push_back(std::move(item));
   }
@@ -83,9 +84,9 @@ void remove_from_list(Json& value, const Shape& shape, const FieldSet& gone, con
 }
 }  // namespace
 
-Json merge_applied(const Json& live, const Json& config, const Shape& shape) {
+Json merge_typed(const Json& live, const Json& config, const Shape& shape) {
   const bool atomic = (shape.kind == Kind::Map && shape.atomic_map) ||
-                      (shape.kind == Kind::List && shape.elements == Elements::Atomic);
+                      (shape.kind == Kind::List && shape.list_type == ListType::Atomic);
   if (atomic) return config;
   if (live.is_object() && config.is_object()) return merge_object(live, config, shape);
   if (live.is_array() && config.is_array() && shape.kind == Kind::List)
@@ -93,11 +94,11 @@ Json merge_applied(const Json& live, const Json& config, const Shape& shape) {
   return config;
 }
 
-void remove_fields(Json& value, const Shape& shape, const FieldSet& gone, const FieldSet& kept) {
+void remove_fields(Json& value, const Shape& shape, const FieldSet& removed, const FieldSet& kept) {
   if (value.is_object())
-    remove_from_object(value, shape, gone, kept);
+    remove_from_object(value, shape, removed, kept);
   else if (value.is_array() && shape.kind == Kind::List)
-    remove_from_list(value, shape, gone, kept);
+    remove_from_list(value, shape, removed, kept);
 }
 
 }  // namespace kindlb::apiserver

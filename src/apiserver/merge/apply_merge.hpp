@@ -9,10 +9,10 @@ namespace kindlb::apiserver {
 
 /// `live` with everything that `config` names: structs, maps, sets and keyed lists piece by piece,
 /// everything else as a whole.
-Json merge_applied(const Json& live, const Json& config, const Shape& shape);
+Json merge_typed(const Json& live, const Json& config, const Shape& shape);
 
 /// Takes out of `value` what is in `gone`; an element of a list goes only if nothing of it is in
 /// `kept`.
-void remove_fields(Json& value, const Shape& shape, const FieldSet& gone, const FieldSet& kept);
+void remove_fields(Json& value, const Shape& shape, const FieldSet& removed, const FieldSet& kept);
 
 }  // namespace kindlb::apiserver

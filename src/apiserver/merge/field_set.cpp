@@ -6,16 +6,16 @@ namespace kindlb::apiserver {
 
 namespace {
 using Kind = Shape::Kind;
-using Elements = Shape::Elements;
+using ListType = Shape::ListType;
 
 void keep(FieldSet& set, const std::string& step, FieldSet child) {
   if (!child.empty()) set.children[step] = std::move(child);
 }
 
-std::string fallback_of(const Shape& list, const std::string& key) {
+std::string default_of(const Shape& list, const std::string& key) {
   if (!list.element || list.element->type == nullptr) return {};
   const auto* field = list.element->type->field(key);
-  return field == nullptr ? std::string() : field->fallback;
+  return field == nullptr ? std::string() : field->default_value;
 }
 
 void collect(const FieldSet& set, const std::string& path, std::vector<std::string>& out) {
@@ -41,21 +41,9 @@ void collect(const FieldSet& set, const std::string& path, std::vector<std::stri
 bool is_leaf(const Json& value, const Shape& shape) {
   if (shape.kind == Kind::Struct) return !value.is_object();
   if (shape.kind == Kind::Map) return shape.atomic_map || !value.is_object();
-  if (shape.kind == Kind::List) return shape.elements == Elements::Atomic || !value.is_array();
+  if (shape.kind == Kind::List) return shape.list_type == ListType::Atomic || !value.is_array();
   if (shape.kind == Kind::Any) return !value.is_object();
   return true;
-}
-
-const Shape& any_shape() {
-  static const Shape kAny;
-  return kAny;
-}
-
-const Shape& child_shape(const Shape& shape, const std::string& key) {
-  if (shape.kind == Kind::Map) return *shape.element;
-  if (shape.kind != Kind::Struct) return any_shape();
-  const auto* field = shape.type->field(key);
-  return field == nullptr ? any_shape() : field->shape;
 }
 
 /// The parts of a container by their steps, each with its shape.
@@ -67,9 +55,9 @@ std::map<std::string, Part> parts_of(const Json& value, const Shape& shape) {
   std::map<std::string, Part> out;
   if (value.is_object()) {
     for (const auto& [key, item] : value.items())
-      out["f:" + key] = {&item, &child_shape(shape, key)};
+      out["f:" + key] = {&item, &shape_below(shape, key)};
   } else if (value.is_array()) {
-    for (const auto& item : value) out[element_step(item, shape)] = {&item, shape.element.get()};
+    for (const auto& item : value) out[path_element(item, shape)] = {&item, shape.element.get()};
   }
   return out;
 }
@@ -82,30 +70,30 @@ bool is_container(const Shape& shape) {
 }
 }  // namespace
 
-FieldSet united(const FieldSet& a, const FieldSet& b) {
+FieldSet set_union(const FieldSet& a, const FieldSet& b) {
   FieldSet out = a;
   out.member = a.member || b.member;
   for (const auto& [step, child] : b.children)
-    out.children[step] = united(out.children[step], child);
+    out.children[step] = set_union(out.children[step], child);
   return out;
 }
 
-FieldSet without(const FieldSet& from, const FieldSet& what) {
+FieldSet set_difference(const FieldSet& from, const FieldSet& what) {
   FieldSet out;
   out.member = from.member && !what.member;
   for (const auto& [step, child] : from.children) {
     const auto found = what.children.find(step);
-    keep(out, step, found == what.children.end() ? child : without(child, found->second));
+    keep(out, step, found == what.children.end() ? child : set_difference(child, found->second));
   }
   return out;
 }
 
-FieldSet intersection(const FieldSet& a, const FieldSet& b) {
+FieldSet set_intersection(const FieldSet& a, const FieldSet& b) {
   FieldSet out;
   out.member = a.member && b.member;
   for (const auto& [step, child] : a.children) {
     const auto found = b.children.find(step);
-    if (found != b.children.end()) keep(out, step, intersection(child, found->second));
+    if (found != b.children.end()) keep(out, step, set_intersection(child, found->second));
   }
   return out;
 }
@@ -132,15 +120,15 @@ std::vector<std::string> paths_of(const FieldSet& set) {
   return out;
 }
 
-std::string element_step(const Json& element, const Shape& list) {
-  if (list.elements != Elements::Keyed) return "v:" + dump(element);
+std::string path_element(const Json& element, const Shape& list) {
+  if (list.list_type != ListType::Map) return "v:" + dump(element);
   Json key = Json::object();
   for (const auto& name : list.keys) {
     const auto* value = find(element, {name.c_str()});
     if (value != nullptr)
       key[name] = *value;
-    else if (const auto fallback = fallback_of(list, name); !fallback.empty())
-      key[name] = fallback;
+    else if (const auto default_value = default_of(list, name); !default_value.empty())
+      key[name] = default_value;
   }
   return "k:" + dump(key);
 }
@@ -161,8 +149,8 @@ FieldSet fields_of(const Json& value, const Shape& shape, bool containers) {
   return out;
 }
 
-Difference compare(const Json& before, const Json& after, const Shape& shape) {
-  Difference out;
+Comparison compare(const Json& before, const Json& after, const Shape& shape) {
+  Comparison out;
   if (before == after) return out;
   if (is_leaf(before, shape) || is_leaf(after, shape)) {
     out.changed = fields_of(after, shape, true);

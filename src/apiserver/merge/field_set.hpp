@@ -19,9 +19,9 @@ struct FieldSet {
   bool operator==(const FieldSet&) const = default;
 };
 
-FieldSet united(const FieldSet& a, const FieldSet& b);
-FieldSet without(const FieldSet& from, const FieldSet& what);
-FieldSet intersection(const FieldSet& a, const FieldSet& b);
+FieldSet set_union(const FieldSet& a, const FieldSet& b);
+FieldSet set_difference(const FieldSet& from, const FieldSet& what);
+FieldSet set_intersection(const FieldSet& a, const FieldSet& b);
 
 Json to_fields_v1(const FieldSet& set);
 FieldSet from_fields_v1(const Json& json);
@@ -30,16 +30,16 @@ FieldSet from_fields_v1(const Json& json);
 std::vector<std::string> paths_of(const FieldSet& set);
 
 /// The step to an element of a keyed list or set.
-std::string element_step(const Json& element, const Shape& list);
+std::string path_element(const Json& element, const Shape& list);
 
 /// Every field that `value` has. With `containers`, maps and lists count beside what is in them, as
 /// they do for those who update; for those who apply they do not.
 FieldSet fields_of(const Json& value, const Shape& shape, bool containers);
 
-struct Difference {
+struct Comparison {
   FieldSet changed;  ///< new, or of another value
   FieldSet removed;
 };
-Difference compare(const Json& before, const Json& after, const Shape& shape);
+Comparison compare(const Json& before, const Json& after, const Shape& shape);
 
 }  // namespace kindlb::apiserver

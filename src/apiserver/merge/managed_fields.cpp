@@ -14,7 +14,7 @@ namespace kindlb::apiserver {
 
 namespace {
 /// More writers than this are forgotten, oldest first: the book must not outgrow the object.
-constexpr std::size_t kMaxUpdaters = 10;
+constexpr std::size_t kMaxUpdateManagers = 10;
 
 struct Entry {
   std::string manager;
@@ -23,8 +23,8 @@ struct Entry {
   std::string time;
   FieldSet fields;
 
-  bool is(const char* wanted, const Writer& writer) const {
-    return operation == wanted && manager == writer.manager && subresource == writer.subresource;
+  bool is(const char* wanted, const FieldManager& by) const {
+    return operation == wanted && manager == by.name && subresource == by.subresource;
   }
 };
 
@@ -50,13 +50,13 @@ void write_entries(Json& object, std::vector<Entry> entries, const Resource& res
     return std::tie(a.operation, a.time, a.manager, a.subresource) <
            std::tie(b.operation, b.time, b.manager, b.subresource);
   });
-  auto updaters = std::count_if(entries.begin(), entries.end(),
-                                [](const Entry& e) { return e.operation == "Update"; });
+  auto update_managers = std::count_if(entries.begin(), entries.end(),
+                                       [](const Entry& e) { return e.operation == "Update"; });
   Json list = Json::array();
   for (const auto& entry : entries) {
     if (entry.fields.empty()) continue;
-    const bool forgotten =
-        entry.operation == "Update" && updaters-- > static_cast<std::ptrdiff_t>(kMaxUpdaters);
+    const bool forgotten = entry.operation == "Update" &&
+                           update_managers-- > static_cast<std::ptrdiff_t>(kMaxUpdateManagers);
     if (!forgotten) list.push_back(to_json(entry, resource));
   }
   if (list.empty())
@@ -67,10 +67,10 @@ void write_entries(Json& object, std::vector<Entry> entries, const Resource& res
 
 /// What nobody manages: identity and what the server itself keeps; and the half of the object that
 /// the other endpoint owns.
-FieldSet stripped(FieldSet set, const Writer& writer) {
+FieldSet managed_only(FieldSet set, const FieldManager& field_manager) {
   set.member = false;
   for (const char* top : {"f:apiVersion", "f:kind"}) set.children.erase(top);
-  set.children.erase(writer.subresource == "status" ? "f:spec" : "f:status");
+  set.children.erase(field_manager.subresource == "status" ? "f:spec" : "f:status");
   const auto meta = set.children.find("f:metadata");
   if (meta == set.children.end()) return set;
   meta->second.member = false;
@@ -82,38 +82,41 @@ FieldSet stripped(FieldSet set, const Writer& writer) {
   return set;
 }
 
-Entry& entry_for(std::vector<Entry>& entries, const char* operation, const Writer& writer) {
-  const auto found = std::find_if(entries.begin(), entries.end(),
-                                  [&](const Entry& entry) { return entry.is(operation, writer); });
+Entry& entry_for(std::vector<Entry>& entries, const char* operation,
+                 const FieldManager& field_manager) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return entry.is(operation, field_manager);
+  });
   if (found != entries.end()) return *found;
-  entries.push_back({writer.manager, operation, writer.subresource, writer.time, {}});
+  entries.push_back(
+      {field_manager.name, operation, field_manager.subresource, field_manager.time, {}});
   return entries.back();
 }
 
-struct Clash {
+struct ManagerConflict {
   std::string who;
   std::vector<std::string> fields;
 };
 
-Refusal clash_refusal(const std::vector<Clash>& clashes) {
-  Refusal out{.code = 409, .reason = "Conflict"};
+StatusError conflict_error(const std::vector<ManagerConflict>& conflicts) {
+  StatusError out{.code = 409, .reason = "Conflict"};
   std::string lines;
   std::size_t count = 0;
-  for (const auto& clash : clashes) {
-    for (const auto& field : clash.fields) {
-      out.causes.push_back({"FieldManagerConflict", "conflict with " + clash.who, field});
+  for (const auto& conflict : conflicts) {
+    for (const auto& field : conflict.fields) {
+      out.causes.push_back({"FieldManagerConflict", "conflict with " + conflict.who, field});
       lines += "\n- " + field;
       ++count;
     }
   }
   out.message = count == 1 ? fmt::format("Apply failed with 1 conflict: conflict with {}: {}",
-                                         clashes[0].who, clashes[0].fields[0])
+                                         conflicts[0].who, conflicts[0].fields[0])
                            : fmt::format("Apply failed with {} conflicts: conflicts with {}:{}",
-                                         count, clashes[0].who, lines);
+                                         count, conflicts[0].who, lines);
   return out;
 }
 
-std::string described(const Entry& entry, const Resource& resource) {
+std::string manager_name(const Entry& entry, const Resource& resource) {
   auto text = fmt::format("\"{}\"", entry.manager);
   if (!entry.subresource.empty())
     text += fmt::format(" with subresource \"{}\"", entry.subresource);
@@ -121,7 +124,7 @@ std::string described(const Entry& entry, const Resource& resource) {
   return text;
 }
 
-Json without_book(const Json& object) {
+Json without_managed_fields(const Json& object) {
   Json copy = object;
   erase_at(copy, {"metadata"}, "managedFields");
   erase_at(copy, {"metadata"}, "resourceVersion");
@@ -130,59 +133,60 @@ Json without_book(const Json& object) {
 }
 }  // namespace
 
-void record_update(const Json* before, Json& after, const Resource& resource,
-                   const Writer& writer) {
+void track_update(const Json* before, Json& after, const Resource& resource,
+                  const FieldManager& field_manager) {
   const auto shape = Schema::get().root(resource.kind);
   // A client may rewrite the book itself; kubectl does when it goes over to server-side apply.
-  const bool rewritten = !list_at(after, {"metadata", "managedFields"}).empty();
+  const bool set_by_client = !list_at(after, {"metadata", "managedFields"}).empty();
   auto entries =
-      before == nullptr ? std::vector<Entry>{} : read_entries(rewritten ? after : *before);
-  const auto difference = before == nullptr
-                              ? Difference{fields_of(after, shape, true), {}}
-                              : compare(without_book(*before), without_book(after), shape);
-  const auto changed = stripped(difference.changed, writer);
-  const auto removed = stripped(difference.removed, writer);
-  for (auto& entry : entries) entry.fields = without(without(entry.fields, changed), removed);
+      before == nullptr ? std::vector<Entry>{} : read_entries(set_by_client ? after : *before);
+  const auto difference = before == nullptr ? Comparison{fields_of(after, shape, true), {}}
+                                            : compare(without_managed_fields(*before),
+                                                      without_managed_fields(after), shape);
+  const auto changed = managed_only(difference.changed, field_manager);
+  const auto removed = managed_only(difference.removed, field_manager);
+  for (auto& entry : entries)
+    entry.fields = set_difference(set_difference(entry.fields, changed), removed);
   if (!changed.empty()) {
-    auto& mine = entry_for(entries, "Update", writer);
-    mine.fields = united(mine.fields, changed);
-    mine.time = writer.time;
+    auto& mine = entry_for(entries, "Update", field_manager);
+    mine.fields = set_union(mine.fields, changed);
+    mine.time = field_manager.time;
   }
   write_entries(after, std::move(entries), resource);
 }
 
-Outcome<Json> apply_config(const Json& live, const Json& config, const Resource& resource,
-                           const Writer& writer, bool force) {
+ApiResult<Json> apply_config(const Json& live, const Json& config, const Resource& resource,
+                             const FieldManager& field_manager, bool force) {
   const auto shape = Schema::get().root(resource.kind);
   auto entries = read_entries(live);
-  auto& mine = entry_for(entries, "Apply", writer);
-  const auto wanted = stripped(fields_of(config, shape, false), writer);
+  auto& mine = entry_for(entries, "Apply", field_manager);
+  const auto wanted = managed_only(fields_of(config, shape, false), field_manager);
   FieldSet others;
   for (const auto& entry : entries)
-    if (&entry != &mine) others = united(others, entry.fields);
+    if (&entry != &mine) others = set_union(others, entry.fields);
 
-  auto merged = merge_applied(live, config, shape);
-  const auto given_up = without(mine.fields, united(wanted, others));
-  remove_fields(merged, shape, given_up, united(wanted, others));
+  auto merged = merge_typed(live, config, shape);
+  const auto abandoned = set_difference(mine.fields, set_union(wanted, others));
+  remove_fields(merged, shape, abandoned, set_union(wanted, others));
 
-  const auto touched = intersection(compare(live, merged, shape).changed, wanted);
-  std::vector<Clash> clashes;
+  const auto touched = set_intersection(compare(live, merged, shape).changed, wanted);
+  std::vector<ManagerConflict> conflicts;
   for (auto& entry : entries) {
     if (&entry == &mine) continue;
-    const auto lost = intersection(touched, entry.fields);
+    const auto lost = set_intersection(touched, entry.fields);
     if (lost.empty()) continue;
-    if (!force) clashes.push_back({described(entry, resource), paths_of(lost)});
-    entry.fields = without(entry.fields, lost);
+    if (!force) conflicts.push_back({manager_name(entry, resource), paths_of(lost)});
+    entry.fields = set_difference(entry.fields, lost);
   }
-  if (!clashes.empty()) return clash_refusal(clashes);
-  if (mine.fields != wanted || !same_content(live, merged)) mine.time = writer.time;
+  if (!conflicts.empty()) return conflict_error(conflicts);
+  if (mine.fields != wanted || !same_content(live, merged)) mine.time = field_manager.time;
   mine.fields = wanted;
   write_entries(merged, std::move(entries), resource);
   return merged;
 }
 
 bool same_content(const Json& a, const Json& b) {
-  const auto book = [](const Json& object) {
+  const auto entries_of = [](const Json& object) {
     std::set<std::string> out;
     for (auto entry : list_at(object, {"metadata", "managedFields"})) {
       if (entry.is_object()) entry.erase("time");
@@ -190,7 +194,7 @@ bool same_content(const Json& a, const Json& b) {
     }
     return out;
   };
-  return without_book(a) == without_book(b) && book(a) == book(b);
+  return without_managed_fields(a) == without_managed_fields(b) && entries_of(a) == entries_of(b);
 }
 
 }  // namespace kindlb::apiserver

@@ -9,21 +9,22 @@
 
 namespace kindlb::apiserver {
 
-struct Writer {
-  std::string manager;
+struct FieldManager {
+  std::string name;
   std::string subresource;  ///< "status", or empty
   std::string time;         ///< RFC 3339
 };
 
 /// Puts metadata.managedFields into `after`, the result of an update or (without `before`) of a
 /// creation by `writer`.
-void record_update(const Json* before, Json& after, const Resource& resource, const Writer& writer);
+void track_update(const Json* before, Json& after, const Resource& resource,
+                  const FieldManager& field_manager);
 
 /// `live` with `config` applied to it by `writer`: fields the writer applied before and no longer
 /// names go, unless somebody else has them too. Refused when a field of somebody else would change,
 /// unless `force`.
-Outcome<Json> apply_config(const Json& live, const Json& config, const Resource& resource,
-                           const Writer& writer, bool force);
+ApiResult<Json> apply_config(const Json& live, const Json& config, const Resource& resource,
+                             const FieldManager& field_manager, bool force);
 
 /// Whether they differ in anything but the versions and times of their book-keeping.
 bool same_content(const Json& a, const Json& b);

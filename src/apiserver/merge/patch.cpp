@@ -36,17 +36,17 @@ Json without_directives(const Json& value) {
 
 /// What an element of a list is known by, as text: its merge key or, without one, itself. Empty:
 /// by nothing.
-std::string identity(const Json& element, const Shape& shape) {
+std::string element_identity(const Json& element, const Shape& shape) {
   if (shape.merge_key.empty()) return dump(element);
   const auto* key = find(element, {shape.merge_key.c_str()});
   return key == nullptr ? std::string() : dump(*key);
 }
 
 /// Where to find elements by identity: a patch may name many. The first of several counts.
-class Places {
+class ElementIndex {
  public:
-  Places(const Json& list, const Shape& shape) {
-    for (std::size_t i = 0; i < list.size(); ++i) add(identity(list[i], shape), i);
+  ElementIndex(const Json& list, const Shape& shape) {
+    for (std::size_t i = 0; i < list.size(); ++i) add(element_identity(list[i], shape), i);
   }
   void add(const std::string& id, std::size_t index) {
     if (!id.empty()) index_.try_emplace(id, index);
@@ -62,11 +62,11 @@ class Places {
 };
 
 /// A port may occur twice, for TCP and UDP: deleting by key takes every one of them.
-void delete_elements(Json& list, const std::set<std::string>& gone, const Shape& shape) {
-  if (gone.empty()) return;
+void delete_elements(Json& list, const std::set<std::string>& removed, const Shape& shape) {
+  if (removed.empty()) return;
   Json out = Json::array();
   for (auto& item : list)
-    if (gone.count(identity(item, shape)) == 0) out.push_back(std::move(item));
+    if (removed.count(element_identity(item, shape)) == 0) out.push_back(std::move(item));
   list = std::move(out);
 }
 
@@ -83,16 +83,16 @@ Json patch_list(const Json& target, const Json& patch, const Shape& shape) {
   });
   if (replaces) return replaced_list(patch);
   Json out = target;
-  std::set<std::string> gone;
+  std::set<std::string> removed;
   for (const auto& item : patch)
-    if (text_at(item, {kDirective}) == "delete") gone.insert(identity(item, shape));
-  gone.erase("");
-  delete_elements(out, gone, shape);
-  Places places(out, shape);
+    if (text_at(item, {kDirective}) == "delete") removed.insert(element_identity(item, shape));
+  removed.erase("");
+  delete_elements(out, removed, shape);
+  ElementIndex places(out, shape);
   for (const auto& item : patch) {
     const auto directive = text_at(item, {kDirective});
     if (directive == "delete") continue;
-    const auto id = identity(item, shape);
+    const auto id = element_identity(item, shape);
     const auto place = places.find(id);
     if (!place) {
       places.add(id, out.size());
@@ -108,11 +108,12 @@ Json patch_list(const Json& target, const Json& patch, const Shape& shape) {
 
 /// Elements named in `order` first and in that order; the rest behind them.
 void reorder(Json& list, const Json& order, const Shape& shape) {
-  const Places ranks(order, shape);
+  const ElementIndex ranks(order, shape);
   std::vector<std::pair<std::size_t, Json>> items;
   items.reserve(list.size());
   for (auto& item : list)
-    items.emplace_back(ranks.find(identity(item, shape)).value_or(order.size()), std::move(item));
+    items.emplace_back(ranks.find(element_identity(item, shape)).value_or(order.size()),
+                       std::move(item));
   std::stable_sort(items.begin(), items.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   list = Json::array();
@@ -146,9 +147,9 @@ void merge_field(Json& out, const std::string& key, const Json& value, const Sha
 void delete_values(Json& out, const std::string& key, const Json& values) {
   const auto list = out.find(key);
   if (list == out.end() || !list->is_array() || !values.is_array()) return;
-  std::set<std::string> gone;
-  for (const auto& value : values) gone.insert(dump(value));
-  delete_elements(*list, gone, Shape());
+  std::set<std::string> removed;
+  for (const auto& value : values) removed.insert(dump(value));
+  delete_elements(*list, removed, Shape());
 }
 
 Json patch_object(const Json& target, const Json& patch, const Shape& shape) {
@@ -171,43 +172,44 @@ Json patch_object(const Json& target, const Json& patch, const Shape& shape) {
   return out;
 }
 
-Refusal unpatchable(const std::string& why) {
+StatusError patch_error(const std::string& why) {
   return {.code = 422,
           .reason = "Invalid",
           .message = "the server rejected our request due to an error in our request: " + why};
 }
 }  // namespace
 
-Outcome<Json> json_patched(const Json& object, const Json& patch) {
+ApiResult<Json> apply_json_patch(const Json& object, const Json& patch) {
   if (!patch.is_array()) return bad_request("a JSON patch is a list of operations");
   if (patch.size() > kMaxOperations)
-    return Refusal{.code = 413,
-                   .reason = "RequestEntityTooLarge",
-                   .message = "The allowed maximum operations in a JSON patch is 10000"};
+    return StatusError{.code = 413,
+                       .reason = "RequestEntityTooLarge",
+                       .message = "The allowed maximum operations in a JSON patch is 10000"};
   Json out = object;
   std::size_t copied = 0;
   try {
     for (const auto& operation : patch) {
       if (text_at(operation, {"op"}) == "copy")
         copied += dump(out.at(Json::json_pointer(text_at(operation, {"from"})))).size();
-      if (copied > kMaxCopied) return unpatchable("the copies in it are too large");
+      if (copied > kMaxCopied) return patch_error("the copies in it are too large");
       out.patch_inplace(Json::array({operation}));
     }
   } catch (const Json::exception& error) {  // the library has no other way to say it
-    return unpatchable(error.what());
+    return patch_error(error.what());
   }
-  if (!within_depth(out)) return unpatchable("it nests too deeply");
+  if (!within_depth(out)) return patch_error("it nests too deeply");
   return out;
 }
 
-Outcome<Json> merge_patched(const Json& object, const Json& patch) {
+ApiResult<Json> apply_merge_patch(const Json& object, const Json& patch) {
   if (!patch.is_object()) return bad_request("a merge patch is an object");
   Json out = object;
   out.merge_patch(patch);
   return out;
 }
 
-Outcome<Json> strategic_patched(const Json& object, const Json& patch, const Shape& shape) {
+ApiResult<Json> apply_strategic_merge_patch(const Json& object, const Json& patch,
+                                            const Shape& shape) {
   if (!patch.is_object()) return bad_request("a strategic merge patch is an object");
   return patch_object(object, patch, shape);
 }

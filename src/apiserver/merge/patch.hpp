@@ -9,11 +9,12 @@
 namespace kindlb::apiserver {
 
 /// RFC 6902. `what` names the object in a refusal.
-Outcome<Json> json_patched(const Json& object, const Json& patch);
+ApiResult<Json> apply_json_patch(const Json& object, const Json& patch);
 /// RFC 7386.
-Outcome<Json> merge_patched(const Json& object, const Json& patch);
+ApiResult<Json> apply_merge_patch(const Json& object, const Json& patch);
 /// Lists merge by their shape's key; $patch, $retainKeys, $setElementOrder and
 /// $deleteFromPrimitiveList are honoured.
-Outcome<Json> strategic_patched(const Json& object, const Json& patch, const Shape& shape);
+ApiResult<Json> apply_strategic_merge_patch(const Json& object, const Json& patch,
+                                            const Shape& shape);
 
 }  // namespace kindlb::apiserver

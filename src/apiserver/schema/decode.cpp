@@ -41,7 +41,7 @@ class Decoder {
   }
 
   std::vector<std::string> unknown;
-  std::string fault;
+  std::string error;
 
  private:
   static bool is_integer(const Json& value, const std::string& name) {
@@ -61,8 +61,8 @@ class Decoder {
   }
 
   void check(bool right, const Json& sent, const Shape& shape, const std::string& path) {
-    if (right || !fault.empty()) return;
-    fault =
+    if (right || !error.empty()) return;
+    error =
         fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}",
                     type_of(sent), kind_, path, shape.kind == Kind::Boolean ? "bool" : shape.name);
   }
@@ -87,7 +87,7 @@ class Decoder {
       }
       if (value.is_null()) continue;
       auto read_value = read(value, field->shape, below(path, key));
-      if (!is_void(read_value, *field)) out[key] = std::move(read_value);
+      if (!is_omitted(read_value, *field)) out[key] = std::move(read_value);
     }
     for (const auto& field : type.fields)
       if (field.always && !out.contains(field.name)) out[field.name] = "";
@@ -95,7 +95,7 @@ class Decoder {
   }
 
   /// What Go's omitempty leaves out; booleans here are pointers, and so stay.
-  static bool is_void(const Json& value, const Field& field) {
+  static bool is_omitted(const Json& value, const Field& field) {
     if (value.is_string()) return value.get_ref<const std::string&>().empty();
     if (field.shape.kind == Kind::Integer) return value == 0 && !field.required;
     if (value.is_array()) return value.empty();
@@ -131,10 +131,10 @@ class Decoder {
 };
 }  // namespace
 
-Outcome<Decoded> decode(const Json& sent, const std::string& kind) {
+ApiResult<Decoded> decode(const Json& sent, const std::string& kind) {
   Decoder decoder(kind);
   auto value = decoder.read(sent, Schema::get().root(kind), "");
-  if (!decoder.fault.empty()) return bad_request(decoder.fault);
+  if (!decoder.error.empty()) return bad_request(decoder.error);
   return Decoded{std::move(value), std::move(decoder.unknown)};
 }
 

@@ -17,6 +17,6 @@ struct Decoded {
 };
 
 /// Refuses a value of the wrong type, with the field's path.
-Outcome<Decoded> decode(const Json& sent, const std::string& kind);
+ApiResult<Decoded> decode(const Json& sent, const std::string& kind);
 
 }  // namespace kindlb::apiserver

@@ -42,15 +42,15 @@ Shape parse_shape(const std::string& spelled) {
 void apply_word(Field& field, const std::string& word) {
   auto& shape = field.shape;
   if (word == "atomic") shape.atomic_map = shape.kind == Kind::Map;
-  if (word == "set") shape.elements = Shape::Elements::Set;
+  if (word == "set") shape.list_type = Shape::ListType::Set;
   if (word.starts_with("merge")) shape.merges = true;
   if (word.starts_with("merge=")) shape.merge_key = word.substr(6);
-  if (word.starts_with("default=")) field.fallback = word.substr(8);
+  if (word.starts_with("default=")) field.default_value = word.substr(8);
   if (word == "omit-false") field.omit_false = true;
   if (word == "always") field.always = true;
   if (word.starts_with('@')) field.number = std::stoi(word.substr(1));
   if (!word.starts_with("keys=")) return;
-  shape.elements = Shape::Elements::Keyed;
+  shape.list_type = Shape::ListType::Map;
   std::istringstream keys(word.substr(5));
   for (std::string key; std::getline(keys, key, ',');) shape.keys.push_back(key);
 }

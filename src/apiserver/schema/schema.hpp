@@ -24,13 +24,13 @@ struct Type;
 
 struct Shape {
   enum class Kind { String, Integer, Boolean, Time, IntOrString, Any, Struct, List, Map };
-  enum class Elements { Atomic, Set, Keyed };
+  enum class ListType { Atomic, Set, Map };
 
   Kind kind = Kind::Any;
   std::string name;                ///< as spelled: "int32", "ServicePort"
   const Type* type = nullptr;      ///< of a Struct
   std::shared_ptr<Shape> element;  ///< of a List or Map
-  Elements elements = Elements::Atomic;
+  ListType list_type = ListType::Atomic;
   bool atomic_map = false;        ///< a Map that changes as a whole
   std::vector<std::string> keys;  ///< of a Keyed list
   bool merges = false;            ///< under a strategic merge patch
@@ -41,10 +41,10 @@ struct Field {
   std::string name;
   Shape shape;
   bool required = false;
-  bool omit_false = false;  ///< a boolean that is not there when it is false
-  bool always = false;      ///< a string that is there even when it is empty
-  int number = 0;           ///< in protobuf; zero: not known there
-  std::string fallback;     ///< the value of a key that is not given
+  bool omit_false = false;    ///< a boolean that is not there when it is false
+  bool always = false;        ///< a string that is there even when it is empty
+  int number = 0;             ///< in protobuf; zero: not known there
+  std::string default_value;  ///< the value of a key that is not given
   std::string text;
 };
 

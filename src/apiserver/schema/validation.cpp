@@ -68,25 +68,25 @@ constexpr const char* kLabelValueRule =
     "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 }  // namespace
 
-void FieldFaults::invalid(const std::string& field, const Json& value, const std::string& why) {
+void FieldErrors::invalid(const std::string& field, const Json& value, const std::string& why) {
   causes_.push_back(
       {"FieldValueInvalid", fmt::format("Invalid value: {}: {}", dump(value), why), field});
 }
 
-void FieldFaults::required(const std::string& field, const std::string& why) {
+void FieldErrors::required(const std::string& field, const std::string& why) {
   causes_.push_back(
       {"FieldValueRequired", why.empty() ? "Required value" : "Required value: " + why, field});
 }
 
-void FieldFaults::forbidden(const std::string& field, const std::string& why) {
+void FieldErrors::forbidden(const std::string& field, const std::string& why) {
   causes_.push_back({"FieldValueForbidden", "Forbidden: " + why, field});
 }
 
-void FieldFaults::duplicate(const std::string& field, const Json& value) {
+void FieldErrors::duplicate(const std::string& field, const Json& value) {
   causes_.push_back({"FieldValueDuplicate", "Duplicate value: " + dump(value), field});
 }
 
-void FieldFaults::unsupported(const std::string& field, const Json& value,
+void FieldErrors::unsupported(const std::string& field, const Json& value,
                               const std::vector<std::string>& supported) {
   std::string list;
   for (const auto& each : supported) list += (list.empty() ? "\"" : ", \"") + each + "\"";
@@ -95,17 +95,25 @@ void FieldFaults::unsupported(const std::string& field, const Json& value,
                      field});
 }
 
-std::string why_not_dns_label(const std::string& text) {
+void validate_labels(const Json& labels, const std::string& field, FieldErrors& errors) {
+  for (const auto& [key, value] : labels.items()) {
+    if (const auto why = qualified_name_error(key); !why.empty()) errors.invalid(field, key, why);
+    const auto text = value.is_string() ? value.get<std::string>() : std::string();
+    if (const auto why = label_value_error(text); !why.empty()) errors.invalid(field, text, why);
+  }
+}
+
+std::string dns_label_error(const std::string& text) {
   if (text.size() > 63) return too_long(63);
   return is_word(text, lower_alphanumeric, "-") ? "" : kLabelRule;
 }
 
-std::string why_not_dns_subdomain(const std::string& text) {
+std::string dns_subdomain_error(const std::string& text) {
   if (text.size() > 253) return too_long(253);
   return is_subdomain(text) ? "" : kSubdomainRule;
 }
 
-std::string why_not_qualified_name(const std::string& text) {
+std::string qualified_name_error(const std::string& text) {
   const auto slash = text.find('/');
   const auto name = slash == std::string::npos ? text : text.substr(slash + 1);
   if (name.find('/') != std::string::npos)
@@ -113,7 +121,7 @@ std::string why_not_qualified_name(const std::string& text) {
            "optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
   if (slash == 0) return "prefix part must be non-empty";
   if (slash != std::string::npos) {
-    const auto why = why_not_dns_subdomain(text.substr(0, slash));
+    const auto why = dns_subdomain_error(text.substr(0, slash));
     if (!why.empty()) return "prefix part " + why;
   }
   if (name.empty()) return "name part must be non-empty";
@@ -121,23 +129,23 @@ std::string why_not_qualified_name(const std::string& text) {
   return is_word(name, alphanumeric, "-_.") ? "" : kNameRule;
 }
 
-std::string why_not_label_value(const std::string& text) {
+std::string label_value_error(const std::string& text) {
   if (text.size() > 63) return too_long(63);
   return text.empty() || is_word(text, alphanumeric, "-_.") ? "" : kLabelValueRule;
 }
 
-std::string why_not_port(std::int64_t port) {
+std::string port_error(std::int64_t port) {
   return port >= 1 && port <= 65535 ? "" : "must be between 1 and 65535, inclusive";
 }
 
-std::string why_not_ip(const std::string& text) {
+std::string ip_error(const std::string& text) {
   if (has_leading_zero(text)) return "must not have leading 0s";
   return core::IpAddress::parse(text)
              ? ""
              : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 }
 
-std::string why_not_cidr(const std::string& text) {
+std::string cidr_error(const std::string& text) {
   return core::Cidr::parse(text)
              ? ""
              : "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";

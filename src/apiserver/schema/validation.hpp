@@ -9,7 +9,7 @@
 
 namespace kindlb::apiserver {
 
-class FieldFaults {
+class FieldErrors {
  public:
   void invalid(const std::string& field, const Json& value, const std::string& why);
   void required(const std::string& field, const std::string& why = "");
@@ -26,13 +26,16 @@ class FieldFaults {
   std::vector<Cause> causes_;
 };
 
+/// Check keys and values of labels or of a selector by equality.
+void validate_labels(const Json& labels, const std::string& field, FieldErrors& errors);
+
 /// Empty when the text is fine, else the real server's explanation.
-std::string why_not_dns_label(const std::string& text);      ///< RFC 1123
-std::string why_not_dns_subdomain(const std::string& text);  ///< RFC 1123
-std::string why_not_qualified_name(const std::string& text);
-std::string why_not_label_value(const std::string& text);
-std::string why_not_port(std::int64_t port);
-std::string why_not_ip(const std::string& text);
-std::string why_not_cidr(const std::string& text);
+std::string dns_label_error(const std::string& text);      ///< RFC 1123
+std::string dns_subdomain_error(const std::string& text);  ///< RFC 1123
+std::string qualified_name_error(const std::string& text);
+std::string label_value_error(const std::string& text);
+std::string port_error(std::int64_t port);
+std::string ip_error(const std::string& text);
+std::string cidr_error(const std::string& text);
 
 }  // namespace kindlb::apiserver

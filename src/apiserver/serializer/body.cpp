@@ -29,11 +29,11 @@ Json from_yaml(const yaml::Node& node) {
   return nullptr;
 }
 
-Refusal not_readable(const std::string& why) {
+StatusError not_readable(const std::string& why) {
   return bad_request("the object provided is unrecognized (must be of type JSON or YAML): " + why);
 }
 
-Refusal unknown_format() {
+StatusError unknown_format() {
   return {.code = 415,
           .reason = "UnsupportedMediaType",
           .message =
@@ -42,8 +42,8 @@ Refusal unknown_format() {
 }
 }  // namespace
 
-Outcome<Json> read_body(const std::string& body, const std::string& content_type,
-                        const std::string& kind) {
+ApiResult<Json> read_body(const std::string& body, const std::string& content_type,
+                          const std::string& kind) {
   if (content_type.find("protobuf") != std::string::npos) {
     if (auto message = from_protobuf(body, kind)) return std::move(*message);
     return unknown_format();

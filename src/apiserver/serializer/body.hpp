@@ -10,7 +10,7 @@
 namespace kindlb::apiserver {
 
 /// `kind`: whose shape a protobuf message has.
-Outcome<Json> read_body(const std::string& body, const std::string& content_type,
-                        const std::string& kind);
+ApiResult<Json> read_body(const std::string& body, const std::string& content_type,
+                          const std::string& kind);
 
 }  // namespace kindlb::apiserver

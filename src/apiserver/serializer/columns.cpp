@@ -1,5 +1,7 @@
 #include "serializer/columns.hpp"
 
+#include "kindlb/base/text.hpp"
+#include "object_meta.hpp"
 #include "serializer/table.hpp"
 
 #include <time.h>
@@ -81,7 +83,7 @@ std::string node_status(const Json& object) {
   for (const auto& condition : list_at(object, {"status", "conditions"}))
     if (text_at(condition, {"type"}) == "Ready")
       out = text_at(condition, {"status"}) == "True" ? "Ready" : "NotReady";
-  return true_at(object, {"spec", "unschedulable"}) ? out + ",SchedulingDisabled" : out;
+  return bool_at(object, {"spec", "unschedulable"}) ? out + ",SchedulingDisabled" : out;
 }
 
 std::string node_roles(const Json& object) {
@@ -102,12 +104,12 @@ std::string pod_ready(const Json& object) {
   const auto& statuses = list_at(object, {"status", "containerStatuses"});
   std::size_t ready = 0;
   for (const auto& status : statuses)
-    if (true_at(status, {"ready"})) ++ready;
+    if (bool_at(status, {"ready"})) ++ready;
   return fmt::format("{}/{}", ready, list_at(object, {"spec", "containers"}).size());
 }
 
 std::string pod_status(const Json& object) {
-  if (find(object, {"metadata", "deletionTimestamp"}) != nullptr) return "Terminating";
+  if (is_terminating(object)) return "Terminating";
   const auto reason = text_at(object, {"status", "reason"});
   return reason.empty() ? text_at(object, {"status", "phase"}) : reason;
 }
@@ -126,9 +128,8 @@ std::string last_seen(const Json& object) {
 }
 
 std::string event_object(const Json& object) {
-  auto kind = text_at(object, {"involvedObject", "kind"});
-  for (auto& c : kind) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return kind + "/" + text_at(object, {"involvedObject", "name"});
+  return base::lowered(text_at(object, {"involvedObject", "kind"})) + "/" +
+         text_at(object, {"involvedObject", "name"});
 }
 
 std::string slice_ports(const Json& object) {

@@ -1,10 +1,9 @@
 #include "serializer/protobuf.hpp"
 
+#include "object_meta.hpp"
 #include "schema/schema.hpp"
 
-#include <time.h>
-
-#include <fmt/format.h>
+#include <ctime>
 
 namespace kindlb::apiserver {
 
@@ -145,8 +144,7 @@ class Reader {
     broken = broken || message.broken();
     std::tm parts{};
     if (seconds <= 0 || gmtime_r(&seconds, &parts) == nullptr) return nullptr;
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900,
-                       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+    return rfc3339(seconds);
   }
 
   Json read_int_or_string(std::string_view bytes) {

@@ -11,18 +11,18 @@ namespace {
 constexpr std::size_t kMaxAddresses = 1U << 20U;
 
 /// How much of a range is left to those who choose: a share, but neither too little nor too much.
-int band(int size, int share, int most) {
+int static_band_size(int size, int share, int most) {
   constexpr int kLeast = 16;
   return size <= kLeast ? 0 : std::clamp(size / share, kLeast, most);
 }
 
-core::IpAddress above_band(const core::Cidr& range) {
+core::IpAddress first_dynamic_ip(const core::Cidr& range) {
   constexpr int kShare = 16;
   constexpr int kMost = 256;
   constexpr unsigned kEnoughBits = 12;  // kShare * kMost addresses: more makes no difference
   const unsigned host_bits = std::min(range.address.bits() - range.length, kEnoughBits);
   auto address = range.first();
-  const int count = band(1 << host_bits, kShare, kMost);
+  const int count = static_band_size(1 << host_bits, kShare, kMost);
   if (count == 0) return address;
   // The band begins with the first address that can be used at all, which is the second.
   for (int left = count + 1; left > 0; --left) address = *address.next();
@@ -30,118 +30,119 @@ core::IpAddress above_band(const core::Cidr& range) {
 }
 }  // namespace
 
-IpPool::IpPool(core::Cidr range)
-    : range_(range), above_band_(above_band(range)), next_(above_band_) {}
+IpAllocator::IpAllocator(core::Cidr range)
+    : range_(range), dynamic_first_(first_dynamic_ip(range)), next_(dynamic_first_) {}
 
 /// As with the real allocator: not the network's own address, and of IPv4 not the highest one.
-bool IpPool::usable(const core::IpAddress& address) const {
+bool IpAllocator::usable(const core::IpAddress& address) const {
   const bool broadcast = address.family() == core::IpFamily::V4 && address == range_.last();
   return range_.contains(address) && address != range_.first() && !broadcast;
 }
 
-Complaint IpPool::take(const core::IpAddress& address) {
+AllocationError IpAllocator::allocate(const core::IpAddress& address) {
   if (!usable(address))
     return fmt::format(
         "the provided IP ({}) is not in the valid range. The range of valid IPs is {}",
         address.text(), range_.text());
-  return used_.insert(address).second ? "" : "provided IP is already allocated";
+  return allocated_.insert(address).second ? "" : "provided IP is already allocated";
 }
 
-std::optional<core::IpAddress> IpPool::take_any() {
-  auto address = take_from(above_band_);
-  return address ? address : take_from(range_.first());
+std::optional<core::IpAddress> IpAllocator::allocate_next() {
+  auto address = allocate_from(dynamic_first_);
+  return address ? address : allocate_from(range_.first());
 }
 
 /// The next free one at `lowest` or above, round about.
-std::optional<core::IpAddress> IpPool::take_from(const core::IpAddress& lowest) {
+std::optional<core::IpAddress> IpAllocator::allocate_from(const core::IpAddress& lowest) {
   next_ = std::max(next_, lowest);
-  for (std::size_t tried = 0; tried <= used_.size() + 2 && tried < kMaxAddresses; ++tried) {
+  for (std::size_t tried = 0; tried <= allocated_.size() + 2 && tried < kMaxAddresses; ++tried) {
     const auto candidate = next_;
     const auto following = next_.next();
     next_ = following && range_.contains(*following) ? *following : lowest;
-    if (usable(candidate) && used_.insert(candidate).second) return candidate;
+    if (usable(candidate) && allocated_.insert(candidate).second) return candidate;
   }
   return std::nullopt;
 }
 
-PortPool::PortPool(int first, int last) : first_(first), last_(last), above_band_(first) {
+PortAllocator::PortAllocator(int first, int last)
+    : first_(first), last_(last), dynamic_first_(first) {
   constexpr int kShare = 32;
   constexpr int kMost = 128;
-  above_band_ += band(last - first + 1, kShare, kMost);
+  dynamic_first_ += static_band_size(last - first + 1, kShare, kMost);
 }
 
-Complaint PortPool::take(int port) {
+AllocationError PortAllocator::allocate(int port) {
   if (port < first_ || port > last_)
     return fmt::format("provided port is not in the valid range. The range of valid ports is {}-{}",
                        first_, last_);
-  return used_.insert(port).second ? "" : "provided port is already allocated";
+  return allocated_.insert(port).second ? "" : "provided port is already allocated";
 }
 
-std::optional<int> PortPool::take_any() {
-  const auto port = take_between(above_band_, last_);
-  return port ? port : take_between(first_, above_band_ - 1);
+std::optional<int> PortAllocator::allocate_next() {
+  const auto port = allocate_between(dynamic_first_, last_);
+  return port ? port : allocate_between(first_, dynamic_first_ - 1);
 }
 
-std::optional<int> PortPool::take_between(int lowest, int highest) {
+std::optional<int> PortAllocator::allocate_between(int lowest, int highest) {
   // Scattered, so that nobody comes to rely on the order. It meets every port of a part whose size
   // is no multiple of it.
   constexpr int kStride = 787;
   const int size = highest - lowest + 1;
   for (int tried = 0; tried < size; ++tried) {
     next_ = (next_ + kStride) % size;
-    if (used_.insert(lowest + next_).second) return lowest + next_;
+    if (allocated_.insert(lowest + next_).second) return lowest + next_;
   }
   return std::nullopt;
 }
 
-IpPool* Pools::of(core::IpFamily family) {
-  for (auto& pool : ips)
-    if (pool.range().address.family() == family) return &pool;
+IpAllocator* Allocators::of(core::IpFamily family) {
+  for (auto& allocator : ips)
+    if (allocator.range().address.family() == family) return &allocator;
   return nullptr;
 }
 
-Reservation::~Reservation() {
-  for (const int port : taken_ports_) pools_.ports.release(port);
-  for (const auto& address : taken_ips_) free_ip(address);
+AllocationTransaction::~AllocationTransaction() {
+  for (const int port : allocated_ports_) allocators_.ports.release(port);
+  for (const auto& address : allocated_ips_) release_now(address);
 }
 
-void Reservation::free_ip(const core::IpAddress& address) {
-  if (auto* pool = pools_.of(address.family())) pool->release(address);
+void AllocationTransaction::release_now(const core::IpAddress& address) {
+  if (auto* allocator = allocators_.of(address.family())) allocator->release(address);
 }
 
-Complaint Reservation::take_port(int port) {
-  auto complaint = pools_.ports.take(port);
-  if (complaint.empty()) taken_ports_.push_back(port);
-  return complaint;
+AllocationError AllocationTransaction::allocate_port(int port) {
+  auto error = allocators_.ports.allocate(port);
+  if (error.empty()) allocated_ports_.push_back(port);
+  return error;
 }
 
-std::optional<int> Reservation::take_any_port() {
-  const auto port = pools_.ports.take_any();
-  if (port) taken_ports_.push_back(*port);
+std::optional<int> AllocationTransaction::allocate_next_port() {
+  const auto port = allocators_.ports.allocate_next();
+  if (port) allocated_ports_.push_back(*port);
   return port;
 }
 
-Complaint Reservation::take_ip(const core::IpAddress& address) {
-  auto* pool = pools_.of(address.family());
-  if (pool == nullptr) return "not configured on this cluster";
-  auto complaint = pool->take(address);
-  if (complaint.empty()) taken_ips_.push_back(address);
-  return complaint;
+AllocationError AllocationTransaction::allocate_ip(const core::IpAddress& address) {
+  auto* allocator = allocators_.of(address.family());
+  if (allocator == nullptr) return "not configured on this cluster";
+  auto error = allocator->allocate(address);
+  if (error.empty()) allocated_ips_.push_back(address);
+  return error;
 }
 
-std::optional<core::IpAddress> Reservation::take_any_ip(core::IpFamily family) {
-  auto* pool = pools_.of(family);
-  if (pool == nullptr) return std::nullopt;
-  const auto address = pool->take_any();
-  if (address) taken_ips_.push_back(*address);
+std::optional<core::IpAddress> AllocationTransaction::allocate_next_ip(core::IpFamily family) {
+  auto* allocator = allocators_.of(family);
+  if (allocator == nullptr) return std::nullopt;
+  const auto address = allocator->allocate_next();
+  if (address) allocated_ips_.push_back(*address);
   return address;
 }
 
-void Reservation::commit() {
-  taken_ports_.clear();
-  taken_ips_.clear();
-  for (const int port : released_ports_) pools_.ports.release(port);
-  for (const auto& address : released_ips_) free_ip(address);
+void AllocationTransaction::commit() {
+  allocated_ports_.clear();
+  allocated_ips_.clear();
+  for (const int port : released_ports_) allocators_.ports.release(port);
+  for (const auto& address : released_ips_) release_now(address);
   released_ports_.clear();
   released_ips_.clear();
 }

@@ -12,9 +12,9 @@ using namespace std::chrono_literals;
 
 constexpr const char* kManagedBy = "endpointslice.kubernetes.io/managed-by";
 constexpr const char* kServiceName = "kubernetes.io/service-name";
-constexpr auto kMoment = 100ms;
+constexpr auto kWakeupInterval = 100ms;
 
-bool is_ours(const Json& slice) {
+bool is_managed(const Json& slice) {
   return text_at(slice, {"metadata", "labels", kManagedBy}) == kSliceManager;
 }
 
@@ -22,75 +22,75 @@ ObjectKey service_of(const Json& slice) {
   return {key_of(slice).ns, text_at(slice, {"metadata", "labels", kServiceName})};
 }
 
-void settle_slice(Api& api, const Json& wanted) {
+void write_slice(Api& api, const Json& wanted) {
   const WriteOptions as_controller{.manager = "endpoint-keeper"};
   const auto key = key_of(wanted);
   const auto stored = api.store().get(endpoint_slices(), key);
   if (stored == nullptr)
     (void)api.create(endpoint_slices(), key.ns, wanted, as_controller);
-  else if (!says_the_same(stored->value, wanted))
+  else if (!is_up_to_date(stored->value, wanted))
     (void)api.update(endpoint_slices(), key, wanted, as_controller);
 }
 }  // namespace
 
-void EndpointKeeper::settle_service(const ObjectKey& key) {
+void EndpointSliceController::reconcile_service(const ObjectKey& key) {
   auto& store = api_.store();
   const auto service = store.get(services(), key);
   std::set<ObjectKey> wanted;
   if (service != nullptr) {
-    for (const auto& slice : slices_for(service->value, store.list(pods(), key.ns).objects)) {
+    for (const auto& slice : desired_slices(service->value, store.list(pods(), key.ns).objects)) {
       wanted.insert(key_of(slice));
-      settle_slice(api_, slice);
+      write_slice(api_, slice);
     }
   }
   for (const auto& name : slice_names(key.name)) {
     const ObjectKey other{key.ns, name};
     const auto stored = store.get(endpoint_slices(), other);
-    if (stored != nullptr && wanted.count(other) == 0 && is_ours(stored->value) &&
+    if (stored != nullptr && wanted.count(other) == 0 && is_managed(stored->value) &&
         service_of(stored->value) == key)
       (void)api_.remove(endpoint_slices(), other, {});
   }
 }
 
 /// Of every Service, and of those that are gone and left slices behind.
-std::set<ObjectKey> EndpointKeeper::all() const {
+std::set<ObjectKey> EndpointSliceController::all_keys() const {
   std::set<ObjectKey> out;
   for (const auto& service : api_.store().list(services(), "").objects)
     out.insert(key_of(service->value));
   for (const auto& slice : api_.store().list(endpoint_slices(), "").objects)
-    if (is_ours(slice->value)) out.insert(service_of(slice->value));
+    if (is_managed(slice->value)) out.insert(service_of(slice->value));
   return out;
 }
 
-std::set<ObjectKey> EndpointKeeper::changed() {
+std::set<ObjectKey> EndpointSliceController::changed_keys() {
   const auto now = std::chrono::steady_clock::now();
-  const auto of_services = api_.store().wait(services(), services_seen_, now);
-  const auto of_pods = api_.store().wait(pods(), pods_seen_, now);
+  const auto of_services = api_.store().wait(services(), services_revision_, now);
+  const auto of_pods = api_.store().wait(pods(), pods_revision_, now);
   if (of_services.expired || of_pods.expired) {
-    services_seen_ = pods_seen_ = api_.store().revision();
-    return all();
+    services_revision_ = pods_revision_ = api_.store().revision();
+    return all_keys();
   }
-  services_seen_ = of_services.up_to;
-  pods_seen_ = of_pods.up_to;
+  services_revision_ = of_services.up_to;
+  pods_revision_ = of_pods.up_to;
   std::set<ObjectKey> out;
   for (const auto& change : of_services.changes) out.insert(change.key);
-  std::set<std::string> stirred;
-  for (const auto& change : of_pods.changes) stirred.insert(change.key.ns);
-  for (const auto& ns : stirred)
+  std::set<std::string> namespaces_changed;
+  for (const auto& change : of_pods.changes) namespaces_changed.insert(change.key.ns);
+  for (const auto& ns : namespaces_changed)
     for (const auto& service : api_.store().list(services(), ns).objects)
       out.insert(key_of(service->value));
   return out;
 }
 
-void EndpointKeeper::settle() {
-  for (const auto& key : changed()) settle_service(key);
+void EndpointSliceController::reconcile() {
+  for (const auto& key : changed_keys()) reconcile_service(key);
 }
 
-void EndpointKeeper::run(const std::stop_token& stop) {
+void EndpointSliceController::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    settle();
-    api_.store().wait_for_any(std::min(services_seen_, pods_seen_),
-                              std::chrono::steady_clock::now() + kMoment);
+    reconcile();
+    api_.store().wait_for_any(std::min(services_revision_, pods_revision_),
+                              std::chrono::steady_clock::now() + kWakeupInterval);
   }
 }
 

@@ -9,23 +9,23 @@
 
 namespace kindlb::apiserver {
 
-class EndpointKeeper {
+class EndpointSliceController {
  public:
-  explicit EndpointKeeper(Api& api) : api_(api) {}
+  explicit EndpointSliceController(Api& api) : api_(api) {}
 
   /// Writes what differs and removes what nobody wants, for everything that changed.
-  void settle();
+  void reconcile();
   /// Settles whenever something changed, until `stop`.
   void run(const std::stop_token& stop);
 
  private:
-  std::set<ObjectKey> changed();
-  std::set<ObjectKey> all() const;
-  void settle_service(const ObjectKey& key);
+  std::set<ObjectKey> changed_keys();
+  std::set<ObjectKey> all_keys() const;
+  void reconcile_service(const ObjectKey& key);
 
   Api& api_;
-  Revision services_seen_ = 0;
-  Revision pods_seen_ = 0;
+  Revision services_revision_ = 0;
+  Revision pods_revision_ = 0;
 };
 
 }  // namespace kindlb::apiserver

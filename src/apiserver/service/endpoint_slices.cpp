@@ -1,6 +1,7 @@
 #include "service/endpoint_slices.hpp"
 
 #include "kindlb/core/ip.hpp"
+#include "object_meta.hpp"
 #include "verbs/selectors.hpp"
 
 #include <algorithm>
@@ -32,13 +33,13 @@ bool is_ready(const Json& pod) {
 }
 
 Json endpoint_of(const Json& pod, const std::string& address, bool publish_unready) {
-  const bool leaving = find(pod, {"metadata", "deletionTimestamp"}) != nullptr;
+  const bool terminating = is_terminating(pod);
   const bool ready = is_ready(pod);
   Json out{{"addresses", {address}},
            {"conditions",
-            {{"ready", publish_unready || (ready && !leaving)},
+            {{"ready", publish_unready || (ready && !terminating)},
              {"serving", ready},
-             {"terminating", leaving}}},
+             {"terminating", terminating}}},
            {"targetRef",
             {{"kind", "Pod"},
              {"namespace", text_at(pod, {"metadata", "namespace"})},
@@ -83,7 +84,7 @@ Json slice_of(const Json& service, const std::string& family, const std::vector<
   for (const auto& pod : pods)
     if (const auto address = address_of(pod->value, family); !address.empty())
       endpoints.push_back(
-          endpoint_of(pod->value, address, true_at(service, {"spec", "publishNotReadyAddresses"})));
+          endpoint_of(pod->value, address, bool_at(service, {"spec", "publishNotReadyAddresses"})));
   return {{"metadata",
            {{"name", name + suffix(family)},
             {"namespace", text_at(service, {"metadata", "namespace"})},
@@ -103,7 +104,7 @@ Json slice_of(const Json& service, const std::string& family, const std::vector<
 }
 }  // namespace
 
-std::vector<Json> slices_for(const Json& service, const std::vector<ObjectPtr>& pods) {
+std::vector<Json> desired_slices(const Json& service, const std::vector<ObjectPtr>& pods) {
   const auto& wanted = map_at(service, {"spec", "selector"});
   if (wanted.empty() || text_at(service, {"spec", "type"}) == "ExternalName") return {};
   const auto selector = LabelSelector::of_map(wanted);
@@ -120,7 +121,7 @@ std::vector<std::string> slice_names(const std::string& service) {
   return {service + suffix("IPv4"), service + suffix("IPv6")};
 }
 
-bool says_the_same(const Json& stored, const Json& wanted) {
+bool is_up_to_date(const Json& stored, const Json& wanted) {
   return list_at(stored, {"endpoints"}) == list_at(wanted, {"endpoints"}) &&
          list_at(stored, {"ports"}) == list_at(wanted, {"ports"}) &&
          list_at(stored, {"metadata", "ownerReferences"}) ==

@@ -15,12 +15,12 @@ namespace kindlb::apiserver {
 inline constexpr const char* kSliceManager = "endpointslice-controller.k8s.io";
 
 /// The slices this Service should have, by name, without what the server adds.
-std::vector<Json> slices_for(const Json& service, const std::vector<ObjectPtr>& pods);
+std::vector<Json> desired_slices(const Json& service, const std::vector<ObjectPtr>& pods);
 
-/// What slices_for() may call the slices of this Service.
+/// What desired_slices() may call the slices of this Service.
 std::vector<std::string> slice_names(const std::string& service);
 
 /// Whether a stored slice already says what `wanted` does.
-bool says_the_same(const Json& stored, const Json& wanted);
+bool is_up_to_date(const Json& stored, const Json& wanted);
 
 }  // namespace kindlb::apiserver

@@ -3,20 +3,18 @@
 #include "kindlb/core/ip.hpp"
 #include "schema/resources.hpp"
 
-#include <set>
+#include <algorithm>
 
 namespace kindlb::apiserver {
 
 namespace {
-Refusal refuse(const Json& service, FieldFaults faults) {
-  return invalid(services(), text_at(service, {"metadata", "name"}), faults.take());
+StatusError refuse(const Json& service, FieldErrors errors) {
+  return invalid(services(), text_at(service, {"metadata", "name"}), errors.take());
 }
 
-std::set<int> node_ports_of(const Json& service) {
-  std::set<int> out;
-  for (const auto& port : list_at(service, {"spec", "ports"}))
-    if (const auto number = number_at(port, {"nodePort"}); number != 0)
-      out.insert(static_cast<int>(number));
+/// All ports of the node port range that it holds, that for health checks included.
+std::set<int> allocated_ports(const Json& service) {
+  auto out = node_ports(service);
   if (const auto number = number_at(service, {"spec", "healthCheckNodePort"}); number != 0)
     out.insert(static_cast<int>(number));
   return out;
@@ -43,6 +41,26 @@ const Json& spec_field(const Json& service, const char* field) {
   static const Json kNone;
   const auto* value = find(service, {"spec", field});
   return value == nullptr ? kNone : *value;
+}
+
+bool same_spec_field(const Json& a, const Json& b, const char* field) {
+  return spec_field(a, field) == spec_field(b, field);
+}
+
+std::set<int> node_ports(const Json& service) {
+  std::set<int> out;
+  for (const auto& port : list_at(service, {"spec", "ports"}))
+    if (const auto number = number_at(port, {"nodePort"}); number != 0)
+      out.insert(static_cast<int>(number));
+  return out;
+}
+
+core::IpFamily family_named(const std::string& name) {
+  return name == "IPv6" ? core::IpFamily::V6 : core::IpFamily::V4;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
 }
 
 bool is_type(const Json& service, const char* type) {
@@ -74,21 +92,21 @@ bool needs_health_check(const Json& service) {
 
 bool allocates_cluster_ip(const Json& service) {
   return !is_type(service, "LoadBalancer") ||
-         flag_at(service, {"spec", "allocateLoadBalancerClusterIP"}).value_or(true);
+         optional_bool_at(service, {"spec", "allocateLoadBalancerClusterIP"}).value_or(true);
 }
 
 bool allocates_health_check_port(const Json& service) {
-  return flag_at(service, {"spec", "allocateLoadBalancerHCNodePort"}).value_or(true);
+  return optional_bool_at(service, {"spec", "allocateLoadBalancerHCNodePort"}).value_or(true);
 }
 
 bool allocates_node_ports(const Json& service) {
   if (is_type(service, "NodePort")) return true;
   return is_type(service, "LoadBalancer") &&
-         flag_at(service, {"spec", "allocateLoadBalancerNodePorts"}).value_or(true);
+         optional_bool_at(service, {"spec", "allocateLoadBalancerNodePorts"}).value_or(true);
 }
 
-Outcome<Json> prepare_service(Json service, const Json* old, const FeatureGates& gates,
-                              Reservation& reservation) {
+ApiResult<Json> prepare_service(Json service, const Json* old, const FeatureGates& gates,
+                                AllocationTransaction& transaction) {
   if (!service.contains("spec")) service["spec"] = Json::object();
   service["status"] =
       old == nullptr ? Json{{"loadBalancer", Json::object()}} : map_at(*old, {"status"});
@@ -99,37 +117,37 @@ Outcome<Json> prepare_service(Json service, const Json* old, const FeatureGates&
     keep_allocated_values(service, *old);
   }
   normalize_cluster_ips(service, old);
-  auto faults = fill_ip_families(service, old, reservation);
-  if (!faults.empty()) return refuse(service, std::move(faults));
-  if (auto refusal = allocate_service(service, old, reservation)) return *refusal;
-  faults = validate_service(service, old, gates);
-  if (!faults.empty()) return refuse(service, std::move(faults));
+  auto errors = fill_ip_families(service, old, transaction);
+  if (!errors.empty()) return refuse(service, std::move(errors));
+  if (auto error = allocate_service(service, old, transaction)) return *error;
+  errors = validate_service(service, old, gates);
+  if (!errors.empty()) return refuse(service, std::move(errors));
   if (is_type(service, "ExternalName")) service["spec"].erase("internalTrafficPolicy");
   return service;
 }
 
-Outcome<Json> prepare_service_status(Json service, const Json& old, const FeatureGates& gates) {
+ApiResult<Json> prepare_service_status(Json service, const Json& old, const FeatureGates& gates) {
   if (is_type(service, "LoadBalancer")) default_ip_modes(service);
   service["spec"] = map_at(old, {"spec"});
   if (!service.contains("status")) service["status"] = Json::object();
   if (!service["status"].contains("loadBalancer"))
     service["status"]["loadBalancer"] = Json::object();
   drop_disabled_status(service, old, gates);
-  auto faults = validate_service_status(service);
-  if (!faults.empty()) return refuse(service, std::move(faults));
+  auto errors = validate_service_status(service);
+  if (!errors.empty()) return refuse(service, std::move(errors));
   return service;
 }
 
-void release_service(const Json& service, Reservation& reservation) {
-  for (const int port : node_ports_of(service)) reservation.release_port(port);
+void release_service(const Json& service, AllocationTransaction& transaction) {
+  for (const int port : allocated_ports(service)) transaction.release_port(port);
   for (const auto& text : texts_at(service, {"spec", "clusterIPs"}))
-    if (const auto address = core::IpAddress::parse(text)) reservation.release_ip(*address);
+    if (const auto address = core::IpAddress::parse(text)) transaction.release_ip(*address);
 }
 
-void reserve_service(const Json& service, Reservation& reservation) {
-  for (const int port : node_ports_of(service)) reservation.take_port(port);
+void claim_service(const Json& service, AllocationTransaction& transaction) {
+  for (const int port : allocated_ports(service)) transaction.allocate_port(port);
   for (const auto& text : texts_at(service, {"spec", "clusterIPs"}))
-    if (const auto address = core::IpAddress::parse(text)) reservation.take_ip(*address);
+    if (const auto address = core::IpAddress::parse(text)) transaction.allocate_ip(*address);
 }
 
 }  // namespace kindlb::apiserver

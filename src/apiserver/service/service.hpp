@@ -9,6 +9,10 @@
 #include "service/allocators.hpp"
 #include "status_error.hpp"
 
+#include <set>
+#include <string>
+#include <vector>
+
 namespace kindlb::apiserver {
 
 // service.cpp
@@ -28,16 +32,22 @@ bool allocates_node_ports(const Json& service);
 
 /// The value of spec.`field`; null when it is absent.
 const Json& spec_field(const Json& service, const char* field);
+bool same_spec_field(const Json& a, const Json& b, const char* field);
+/// The node ports of its ports, without the one for health checks.
+std::set<int> node_ports(const Json& service);
+/// "IPv4" or "IPv6"
+core::IpFamily family_named(const std::string& name);
+bool contains(const std::vector<std::string>& list, const std::string& text);
 
 /// Everything that creation (`old` null) or an update of the whole object does to it.
-Outcome<Json> prepare_service(Json service, const Json* old, const FeatureGates& gates,
-                              Reservation& reservation);
+ApiResult<Json> prepare_service(Json service, const Json* old, const FeatureGates& gates,
+                                AllocationTransaction& transaction);
 /// The same for /status, which changes nothing but status and metadata.
-Outcome<Json> prepare_service_status(Json service, const Json& old, const FeatureGates& gates);
+ApiResult<Json> prepare_service_status(Json service, const Json& old, const FeatureGates& gates);
 /// Gives back all it holds.
-void release_service(const Json& service, Reservation& reservation);
+void release_service(const Json& service, AllocationTransaction& transaction);
 /// Takes what a stored Service holds: after loading a file.
-void reserve_service(const Json& service, Reservation& reservation);
+void claim_service(const Json& service, AllocationTransaction& transaction);
 
 // service_defaults.cpp
 void drop_disabled_fields(Json& service, const Json* old, const FeatureGates& gates);
@@ -48,18 +58,19 @@ void normalize_cluster_ips(Json& service, const Json* old);
 
 // service_families.cpp
 /// ipFamilyPolicy and ipFamilies, from what was asked and what the cluster has.
-FieldFaults fill_ip_families(Json& service, const Json* old, const Reservation& cluster);
+FieldErrors fill_ip_families(Json& service, const Json* old, const AllocationTransaction& cluster);
 
 // service_allocation.cpp
 /// Nothing: done.
-std::optional<Refusal> allocate_service(Json& service, const Json* old, Reservation& reservation);
+std::optional<StatusError> allocate_service(Json& service, const Json* old,
+                                            AllocationTransaction& transaction);
 
 // service_validation.cpp, service_rules.cpp
-FieldFaults validate_service(const Json& service, const Json* old, const FeatureGates& gates);
-void validate_cluster_ips(const Json& service, FieldFaults& faults);
+FieldErrors validate_service(const Json& service, const Json* old, const FeatureGates& gates);
+void validate_cluster_ips(const Json& service, FieldErrors& errors);
 void validate_load_balancer(const Json& service, const Json* old, const FeatureGates& gates,
-                            FieldFaults& faults);
-void validate_service_update(const Json& service, const Json& old, FieldFaults& faults);
-FieldFaults validate_service_status(const Json& service);
+                            FieldErrors& errors);
+void validate_service_update(const Json& service, const Json& old, FieldErrors& errors);
+FieldErrors validate_service_status(const Json& service);
 
 }  // namespace kindlb::apiserver

@@ -11,98 +11,85 @@
 namespace kindlb::apiserver {
 
 namespace {
-using Failure = std::optional<Refusal>;
+using AllocationFailure = std::optional<StatusError>;
 
-Refusal refuse(const Json& service, const std::string& field, const Json& value,
-               const std::string& why) {
-  FieldFaults faults;
-  faults.invalid(field, value, why);
-  return invalid(services(), text_at(service, {"metadata", "name"}), faults.take());
+StatusError refuse(const Json& service, const std::string& field, const Json& value,
+                   const std::string& why) {
+  FieldErrors errors;
+  errors.invalid(field, value, why);
+  return invalid(services(), text_at(service, {"metadata", "name"}), errors.take());
 }
 
-bool contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-class Allocation {
+class ServiceAllocator {
  public:
-  Allocation(Json& service, const Json* old, Reservation& reservation)
-      : service_(service), spec_(service["spec"]), old_(old), reservation_(reservation) {}
+  ServiceAllocator(Json& service, const Json* old, AllocationTransaction& transaction)
+      : service_(service), spec_(service["spec"]), old_(old), transaction_(transaction) {}
 
-  Failure cluster_ips() {
+  AllocationFailure cluster_ips() {
     const auto before =
         old_ == nullptr ? std::vector<std::string>{} : texts_at(*old_, {"spec", "clusterIPs"});
     auto now = texts_at(spec_, {"clusterIPs"});
     if (needs_cluster_ip(service_) && !contains(now, "None")) {
-      if (auto failure = take_requested(now, before)) return failure;
+      if (auto failure = allocate_requested(now, before)) return failure;
       // An opt-out (KEP-3622) holds only while there is none at all.
       if (allocates_cluster_ip(service_) || !now.empty())
-        if (auto failure = take_missing(now)) return failure;
+        if (auto failure = allocate_missing(now)) return failure;
     }
     for (const auto& text : before) {
       const auto address = core::IpAddress::parse(text);
-      if (address && !contains(now, text)) reservation_.release_ip(*address);
+      if (address && !contains(now, text)) transaction_.release_ip(*address);
     }
     return std::nullopt;
   }
 
-  Failure node_ports() {
-    const auto before = old_ == nullptr ? std::set<int>{} : numbers(*old_);
+  AllocationFailure service_node_ports() {
+    const auto before = old_ == nullptr ? std::set<int>{} : node_ports(*old_);
     if (needs_node_ports(service_) && spec_.contains("ports")) {
-      auto failure = old_ == nullptr ? take_new_node_ports() : update_node_ports(before);
+      auto failure = old_ == nullptr ? allocate_new_node_ports() : update_node_ports(before);
       if (failure) return failure;
     }
-    const auto now = needs_node_ports(service_) ? numbers(service_) : std::set<int>{};
+    const auto now = needs_node_ports(service_) ? node_ports(service_) : std::set<int>{};
     for (const int port : before)
-      if (now.count(port) == 0) reservation_.release_port(port);
+      if (now.count(port) == 0) transaction_.release_port(port);
     return std::nullopt;
   }
 
-  Failure health_check_port() {
+  AllocationFailure health_check_port() {
     const bool needed = old_ != nullptr && needs_health_check(*old_);
     const int before =
         needed ? static_cast<int>(number_at(*old_, {"spec", "healthCheckNodePort"})) : 0;
     if (!needs_health_check(service_)) {
-      if (before != 0) reservation_.release_port(before);
+      if (before != 0) transaction_.release_port(before);
       return std::nullopt;
     }
     const int now = static_cast<int>(number_at(spec_, {"healthCheckNodePort"}));
-    if (now != 0 && now != before && before == 0) return take_health_check(now);
-    if (now == 0 && before != 0) reservation_.release_port(before);
+    if (now != 0 && now != before && before == 0) return allocate_health_check_port(now);
+    if (now == 0 && before != 0) transaction_.release_port(before);
     if (now != 0 || !allocates_health_check_port(service_)) return std::nullopt;
-    const auto port = reservation_.take_any_port();
+    const auto port = transaction_.allocate_next_port();
     if (!port) return internal("failed to allocate a HealthCheck NodePort: range is full");
     spec_["healthCheckNodePort"] = *port;
     return std::nullopt;
   }
 
  private:
-  static std::set<int> numbers(const Json& service) {
-    std::set<int> out;
-    for (const auto& port : list_at(service, {"spec", "ports"}))
-      if (const auto number = number_at(port, {"nodePort"}); number != 0)
-        out.insert(static_cast<int>(number));
-    return out;
-  }
-
-  Failure take_requested(const std::vector<std::string>& now,
-                         const std::vector<std::string>& before) {
+  AllocationFailure allocate_requested(const std::vector<std::string>& now,
+                                       const std::vector<std::string>& before) {
     for (const auto& text : now) {
       const auto address = core::IpAddress::parse(text);
       if (!address || contains(before, text)) continue;
-      const auto complaint = reservation_.take_ip(*address);
-      if (!complaint.empty())
+      const auto error = transaction_.allocate_ip(*address);
+      if (!error.empty())
         return refuse(service_, "spec.clusterIPs", spec_["clusterIPs"],
-                      fmt::format("failed to allocate IP {}: {}", text, complaint));
+                      fmt::format("failed to allocate IP {}: {}", text, error));
     }
     return std::nullopt;
   }
 
-  Failure take_missing(std::vector<std::string>& now) {
+  AllocationFailure allocate_missing(std::vector<std::string>& now) {
     const auto families = texts_at(spec_, {"ipFamilies"});
     for (std::size_t i = now.size(); i < families.size(); ++i) {
-      const auto address =
-          reservation_.take_any_ip(families[i] == "IPv6" ? core::IpFamily::V6 : core::IpFamily::V4);
+      const auto address = transaction_.allocate_next_ip(family_named(families[i]));
       if (!address)
         return internal(
             fmt::format("failed to allocate a serviceIP for Service \"{}\": range is "
@@ -116,14 +103,14 @@ class Allocation {
     return std::nullopt;
   }
 
-  Failure take_node_port(std::size_t index, int port) {
-    const auto complaint = reservation_.take_port(port);
-    if (complaint.empty()) return std::nullopt;
-    return refuse(service_, fmt::format("spec.ports[{}].nodePort", index), port, complaint);
+  AllocationFailure allocate_node_port(std::size_t index, int port) {
+    const auto error = transaction_.allocate_port(port);
+    if (error.empty()) return std::nullopt;
+    return refuse(service_, fmt::format("spec.ports[{}].nodePort", index), port, error);
   }
 
-  Failure take_any_node_port(Json& port) {
-    const auto number = reservation_.take_any_port();
+  AllocationFailure allocate_next_node_port(Json& port) {
+    const auto number = transaction_.allocate_next_port();
     if (!number) return internal("failed to allocate a nodePort: range is full");
     port["nodePort"] = *number;
     return std::nullopt;
@@ -137,7 +124,7 @@ class Allocation {
     return 0;
   }
 
-  Failure take_new_node_ports() {
+  AllocationFailure allocate_new_node_ports() {
     std::map<std::int64_t, int> by_port;
     std::size_t index = 0;
     for (auto& port : spec_["ports"]) {
@@ -145,58 +132,59 @@ class Allocation {
       const int asked = static_cast<int>(number_at(port, {"nodePort"}));
       if (asked == 0 && !allocates_node_ports(service_)) continue;
       auto& shared = by_port[number_at(port, {"port"})];
-      Failure failure;
+      AllocationFailure failure;
       if (shared == 0) {
         const int wanted = requested_for(number_at(port, {"port"}));
-        failure = wanted != 0 ? take_node_port(here, wanted) : take_any_node_port(port);
+        failure = wanted != 0 ? allocate_node_port(here, wanted) : allocate_next_node_port(port);
         if (wanted != 0) port["nodePort"] = wanted;
         if (!failure) shared = port["nodePort"].get<int>();
       } else if (asked == 0) {
         port["nodePort"] = shared;
       } else if (asked != shared) {
-        failure = take_node_port(here, asked);
+        failure = allocate_node_port(here, asked);
       }
       if (failure) return failure;
     }
     return std::nullopt;
   }
 
-  Failure update_node_ports(const std::set<int>& before) {
+  AllocationFailure update_node_ports(const std::set<int>& before) {
     std::set<int> taken;
     std::size_t index = 0;
     for (auto& port : spec_["ports"]) {
       const auto here = index++;
       const int asked = static_cast<int>(number_at(port, {"nodePort"}));
       if (asked == 0 && !allocates_node_ports(service_)) continue;
-      Failure failure;
+      AllocationFailure failure;
       if (asked == 0)
-        failure = take_any_node_port(port);
+        failure = allocate_next_node_port(port);
       else if (before.count(asked) == 0 && taken.insert(asked).second)
-        failure = take_node_port(here, asked);
+        failure = allocate_node_port(here, asked);
       if (failure) return failure;
     }
     return std::nullopt;
   }
 
-  Failure take_health_check(int port) {
-    const auto complaint = reservation_.take_port(port);
-    if (complaint.empty()) return std::nullopt;
+  AllocationFailure allocate_health_check_port(int port) {
+    const auto error = transaction_.allocate_port(port);
+    if (error.empty()) return std::nullopt;
     return internal(
-        fmt::format("failed to allocate requested HealthCheck NodePort {}: {}", port, complaint));
+        fmt::format("failed to allocate requested HealthCheck NodePort {}: {}", port, error));
   }
 
   Json& service_;
   Json& spec_;
   const Json* old_;
-  Reservation& reservation_;
+  AllocationTransaction& transaction_;
 };
 }  // namespace
 
-std::optional<Refusal> allocate_service(Json& service, const Json* old, Reservation& reservation) {
-  Allocation allocation(service, old, reservation);
-  if (auto failure = allocation.cluster_ips()) return failure;
-  if (auto failure = allocation.node_ports()) return failure;
-  return allocation.health_check_port();
+std::optional<StatusError> allocate_service(Json& service, const Json* old,
+                                            AllocationTransaction& transaction) {
+  ServiceAllocator allocator(service, old, transaction);
+  if (auto failure = allocator.cluster_ips()) return failure;
+  if (auto failure = allocator.service_node_ports()) return failure;
+  return allocator.health_check_port();
 }
 
 }  // namespace kindlb::apiserver

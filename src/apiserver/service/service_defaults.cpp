@@ -6,24 +6,10 @@
 namespace kindlb::apiserver {
 
 namespace {
-bool same(const Json& a, const Json& b, const char* field) {
-  const auto* left = find(a, {"spec", field});
-  const auto* right = find(b, {"spec", field});
-  if (left == nullptr || right == nullptr) return left == right;
-  return *left == *right;
-}
-
 /// A field that only makes sense for what the Service no longer is goes with it, unless the client
 /// changed it too: then validation shall say so.
 void drop_if_same(Json& service, const Json& old, const char* field) {
-  if (same(service, old, field)) service["spec"].erase(field);
-}
-
-std::set<std::int64_t> node_ports(const Json& service) {
-  std::set<std::int64_t> out;
-  for (const auto& port : list_at(service, {"spec", "ports"}))
-    if (const auto number = number_at(port, {"nodePort"}); number != 0) out.insert(number);
-  return out;
+  if (same_spec_field(service, old, field)) service["spec"].erase(field);
 }
 
 void default_port(Json& port) {
@@ -41,14 +27,14 @@ void default_affinity(Json& spec) {
     spec["sessionAffinityConfig"] = {{"clientIP", {{"timeoutSeconds", 10800}}}};
 }
 
-void set_unless_there(Json& spec, const char* field, const Json& value) {
+void set_default(Json& spec, const char* field, const Json& value) {
   if (!spec.contains(field)) spec[field] = value;
 }
 
 void keep_node_ports(Json& service, const Json& old) {
-  std::map<std::string, std::int64_t> by_name;
+  std::map<std::string, int> by_name;
   for (const auto& port : list_at(old, {"spec", "ports"}))
-    by_name[text_at(port, {"name"})] = number_at(port, {"nodePort"});
+    by_name[text_at(port, {"name"})] = static_cast<int>(number_at(port, {"nodePort"}));
   const auto before = node_ports(old);
   const auto asked = node_ports(service);
   for (auto& port : service["spec"]["ports"]) {
@@ -77,7 +63,7 @@ void drop_disabled_fields(Json& service, const Json* old, const FeatureGates& ga
 void drop_type_dependent_fields(Json& service, const Json& old) {
   auto& spec = service["spec"];
   if (needs_cluster_ip(old) && !needs_cluster_ip(service)) {
-    if (same(service, old, "clusterIPs")) {
+    if (same_spec_field(service, old, "clusterIPs")) {
       spec.erase("clusterIP");
       spec.erase("clusterIPs");
     }
@@ -103,17 +89,16 @@ void drop_type_dependent_fields(Json& service, const Json& old) {
 void default_service(Json& service, const FeatureGates& gates) {
   auto& spec = service["spec"];
   default_affinity(spec);
-  set_unless_there(spec, "type", "ClusterIP");
+  set_default(spec, "type", "ClusterIP");
   if (spec.contains("ports"))
     for (auto& port : spec["ports"]) default_port(port);
-  if (externally_accessible(service)) set_unless_there(spec, "externalTrafficPolicy", "Cluster");
-  if (!is_type(service, "ExternalName")) set_unless_there(spec, "internalTrafficPolicy", "Cluster");
+  if (externally_accessible(service)) set_default(spec, "externalTrafficPolicy", "Cluster");
+  if (!is_type(service, "ExternalName")) set_default(spec, "internalTrafficPolicy", "Cluster");
   if (!is_type(service, "LoadBalancer")) return;
-  set_unless_there(spec, "allocateLoadBalancerNodePorts", true);
-  if (gates.service_lb_cluster_ip_control)
-    set_unless_there(spec, "allocateLoadBalancerClusterIP", true);
+  set_default(spec, "allocateLoadBalancerNodePorts", true);
+  if (gates.service_lb_cluster_ip_control) set_default(spec, "allocateLoadBalancerClusterIP", true);
   if (gates.service_lb_health_check_node_port_control)
-    set_unless_there(spec, "allocateLoadBalancerHCNodePort", true);
+    set_default(spec, "allocateLoadBalancerHCNodePort", true);
 }
 
 void keep_allocated_values(Json& service, const Json& old) {
@@ -144,7 +129,7 @@ void normalize_cluster_ips(Json& service, const Json* old) {
     return;
   }
   const auto old_ip = text_at(*old, {"spec", "clusterIP"});
-  if (ip == old_ip || !same(service, *old, "clusterIPs")) return;
+  if (ip == old_ip || !same_spec_field(service, *old, "clusterIPs")) return;
   if (ip.empty())
     spec.erase("clusterIPs");
   else

@@ -62,7 +62,7 @@ core::Result<void> load_state(Api& api, const std::string& path) {
     if (resource == nullptr || text_at(object, {"metadata", "name"}).empty())
       return broken(path, "an object of an unknown kind");
     auto checked = decode(object, resource->kind);
-    if (!checked) return broken(path, checked.refusal().message);
+    if (!checked) return broken(path, checked.error().message);
     objects.emplace_back(resource, std::move(checked->value));
   }
   const auto revision = number_at(json, {"revision"});

@@ -11,7 +11,7 @@ using Lock = std::unique_lock<std::recursive_mutex>;
 /// What etcd takes.
 constexpr std::size_t kMaxObject = 3U << 19U;
 
-Refusal object_too_large() {
+StatusError object_too_large() {
   return {
       .code = 413,
       .reason = "RequestEntityTooLarge",
@@ -47,15 +47,15 @@ std::vector<ObjectPtr> values_of(const Map& objects, const std::string& ns) {
 }
 }  // namespace
 
-Store::Store(std::size_t window, std::size_t bytes)
-    : window_(window), max_bytes_(bytes), shelves_(resources().size()) {}
+Store::Store(std::size_t history_limit, std::size_t bytes)
+    : history_limit_(history_limit), history_bytes_(bytes), collections_(resources().size()) {}
 
-Store::Shelf& Store::shelf(const Resource& resource) {
-  return shelves_[index_of(resource)];
+Store::Collection& Store::collection_of(const Resource& resource) {
+  return collections_[index_of(resource)];
 }
 
-const Store::Shelf& Store::shelf(const Resource& resource) const {
-  return shelves_[index_of(resource)];
+const Store::Collection& Store::collection_of(const Resource& resource) const {
+  return collections_[index_of(resource)];
 }
 
 Revision Store::revision() const {
@@ -65,21 +65,21 @@ Revision Store::revision() const {
 
 ObjectPtr Store::get(const Resource& resource, const ObjectKey& key) const {
   const Lock lock(mutex_);
-  const auto& objects = shelf(resource).objects;
+  const auto& objects = collection_of(resource).objects;
   const auto found = objects.find(key);
   return found == objects.end() ? nullptr : found->second;
 }
 
 Listing Store::list(const Resource& resource, const std::string& ns) const {
   const Lock lock(mutex_);
-  return {revision_, values_of(shelf(resource).objects, ns)};
+  return {revision_, values_of(collection_of(resource).objects, ns)};
 }
 
 std::optional<Listing> Store::list_at(const Resource& resource, const std::string& ns,
                                       Revision revision) const {
   const Lock lock(mutex_);
-  const auto& from = shelf(resource);
-  if (revision < from.forgotten || revision > revision_) return std::nullopt;
+  const auto& from = collection_of(resource);
+  if (revision < from.compacted || revision > revision_) return std::nullopt;
   auto objects = from.objects;
   // Undone from the newest on, what is left is the state of that time.
   for (auto change = from.history.rbegin(); change != from.history.rend(); ++change) {
@@ -92,12 +92,12 @@ std::optional<Listing> Store::list_at(const Resource& resource, const std::strin
   return Listing{revision, values_of(objects, ns)};
 }
 
-Outcome<ObjectPtr> Store::write(const Resource& resource, const ObjectKey& key,
-                                const Editor& editor) {
+ApiResult<ObjectPtr> Store::write(const Resource& resource, const ObjectKey& key,
+                                  const Editor& editor) {
   const Lock lock(mutex_);
   const auto current = get(resource, key);
   auto edit = editor(current);
-  if (!edit) return edit.refusal();
+  if (!edit) return edit.error();
   return commit(resource, key, current, *edit);
 }
 
@@ -106,36 +106,36 @@ void Store::transact(const std::function<void()>& body) {
   body();
 }
 
-Outcome<ObjectPtr> Store::commit(const Resource& resource, const ObjectKey& key,
-                                 const ObjectPtr& current, Edit& edit) {
+ApiResult<ObjectPtr> Store::commit(const Resource& resource, const ObjectKey& key,
+                                   const ObjectPtr& current, Edit& edit) {
   if (edit.kind == Edit::Kind::Keep) return current;
-  auto& on = shelf(resource);
+  auto& collection = collection_of(resource);
   const auto revision = revision_ + 1;
   ObjectPtr result;
   if (edit.kind == Edit::Kind::Put) {
     result = make_object(std::move(edit.value), revision);
     if (result->text.size() > kMaxObject) return object_too_large();
-    on.objects[key] = result;
-    remember(on, {revision, key, current, result, nullptr});
+    collection.objects[key] = result;
+    record(collection, {revision, key, current, result, nullptr});
   } else {
     const auto last = make_object(current->value, revision);
-    on.objects.erase(key);
-    remember(on, {revision, key, current, nullptr, last});
+    collection.objects.erase(key);
+    record(collection, {revision, key, current, nullptr, last});
     result = edit.value.is_null() ? last : make_object(std::move(edit.value), revision);
   }
-  if (edit.committed) edit.committed();
+  if (edit.on_commit) edit.on_commit();
   changed_.notify_all();
   return result;
 }
 
-void Store::remember(Shelf& shelf, Change change) {
+void Store::record(Collection& collection, Change change) {
   revision_ = change.revision;
-  shelf.bytes += size_of(change);
-  shelf.history.push_back(std::move(change));
-  while (shelf.history.size() > window_ || shelf.bytes > max_bytes_) {
-    shelf.forgotten = shelf.history.front().revision;
-    shelf.bytes -= size_of(shelf.history.front());
-    shelf.history.pop_front();
+  collection.bytes += size_of(change);
+  collection.history.push_back(std::move(change));
+  while (collection.history.size() > history_limit_ || collection.bytes > history_bytes_) {
+    collection.compacted = collection.history.front().revision;
+    collection.bytes -= size_of(collection.history.front());
+    collection.history.pop_front();
   }
 }
 
@@ -143,17 +143,19 @@ Store::Changes Store::wait(const Resource& resource, Revision after,
                            std::chrono::steady_clock::time_point deadline,
                            std::size_t limit) const {
   Lock lock(mutex_);
-  const auto& on = shelf(resource);
-  const auto gone = [&] { return after < on.forgotten || after > revision_; };
-  const auto news = [&] { return !on.history.empty() && on.history.back().revision > after; };
+  const auto& collection = collection_of(resource);
+  const auto gone = [&] { return after < collection.compacted || after > revision_; };
+  const auto news = [&] {
+    return !collection.history.empty() && collection.history.back().revision > after;
+  };
   changed_.wait_until(lock, deadline,
                       [&, wakes = wakes_] { return gone() || news() || wakes_ != wakes; });
   if (gone()) return {{}, after, true};
   const auto first =
-      std::upper_bound(on.history.begin(), on.history.end(), after,
+      std::upper_bound(collection.history.begin(), collection.history.end(), after,
                        [](Revision wanted, const Change& c) { return wanted < c.revision; });
-  const auto there = static_cast<std::size_t>(on.history.end() - first);
-  if (there <= limit) return {{first, on.history.end()}, revision_, false};
+  const auto available = static_cast<std::size_t>(collection.history.end() - first);
+  if (available <= limit) return {{first, collection.history.end()}, revision_, false};
   const auto last = first + static_cast<std::ptrdiff_t>(limit);
   return {{first, last}, std::prev(last)->revision, false};
 }
@@ -174,7 +176,7 @@ Store::Snapshot Store::snapshot() const {
   const Lock lock(mutex_);
   Snapshot out{revision_, {}};
   for (const auto& resource : resources())
-    for (const auto& [key, object] : shelf(resource).objects)
+    for (const auto& [key, object] : collection_of(resource).objects)
       out.objects.emplace_back(&resource, object);
   return out;
 }
@@ -183,14 +185,14 @@ void Store::restore(const std::vector<std::pair<const Resource*, Json>>& objects
                     Revision revision) {
   const Lock lock(mutex_);
   revision_ = std::max(revision, revision_);
-  for (auto& each : shelves_)
-    each = {.objects = {}, .history = {}, .bytes = 0, .forgotten = revision_};
+  for (auto& each : collections_)
+    each = {.objects = {}, .history = {}, .bytes = 0, .compacted = revision_};
   for (const auto& [resource, value] : objects) {
     const auto version = text_at(value, {"metadata", "resourceVersion"});
     const auto own = std::strtoull(version.c_str(), nullptr, 10);
     const ObjectKey key{text_at(value, {"metadata", "namespace"}),
                         text_at(value, {"metadata", "name"})};
-    shelf(*resource).objects[key] = make_object(value, std::min<Revision>(own, revision_));
+    collection_of(*resource).objects[key] = make_object(value, std::min<Revision>(own, revision_));
   }
   changed_.notify_all();
 }

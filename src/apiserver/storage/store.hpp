@@ -54,7 +54,7 @@ struct Edit {
   enum class Kind { Put, Remove, Keep };
   Kind kind = Kind::Keep;
   Json value;                       ///< for Put; for Remove: what the writer is told, or null
-  std::function<void()> committed;  ///< called once the edit is in, still under the lock
+  std::function<void()> on_commit;  ///< called once the edit is in, still under the lock
 };
 
 struct Listing {
@@ -64,11 +64,11 @@ struct Listing {
 
 class Store {
  public:
-  using Editor = std::function<Outcome<Edit>(const ObjectPtr& current)>;
+  using Editor = std::function<ApiResult<Edit>(const ObjectPtr& current)>;
 
   /// `window`, `bytes`: how many changes each resource remembers at most, and of what size
   /// together.
-  explicit Store(std::size_t window = 4096, std::size_t bytes = std::size_t{32} << 20U);
+  explicit Store(std::size_t history_limit = 4096, std::size_t bytes = std::size_t{32} << 20U);
 
   Revision revision() const;
   /// Null: not there.
@@ -81,7 +81,7 @@ class Store {
 
   /// The object after the edit: new, kept, or its last state if it was removed. `editor` may read
   /// the store. An object that became too large is refused (413).
-  Outcome<ObjectPtr> write(const Resource& resource, const ObjectKey& key, const Editor& editor);
+  ApiResult<ObjectPtr> write(const Resource& resource, const ObjectKey& key, const Editor& editor);
   /// Several reads and writes as one: nobody else writes while `body` runs.
   void transact(const std::function<void()>& body);
 
@@ -109,24 +109,24 @@ class Store {
   void restore(const std::vector<std::pair<const Resource*, Json>>& objects, Revision revision);
 
  private:
-  struct Shelf {
+  struct Collection {
     std::map<ObjectKey, ObjectPtr> objects;
     std::deque<Change> history;
     std::size_t bytes = 0;   ///< of the texts in the history
-    Revision forgotten = 0;  ///< the newest change that is no longer in the history
+    Revision compacted = 0;  ///< the newest change that is no longer in the history
   };
 
-  Outcome<ObjectPtr> commit(const Resource& resource, const ObjectKey& key,
-                            const ObjectPtr& current, Edit& edit);
-  void remember(Shelf& shelf, Change change);
-  Shelf& shelf(const Resource& resource);
-  const Shelf& shelf(const Resource& resource) const;
+  ApiResult<ObjectPtr> commit(const Resource& resource, const ObjectKey& key,
+                              const ObjectPtr& current, Edit& edit);
+  void record(Collection& collection, Change change);
+  Collection& collection_of(const Resource& resource);
+  const Collection& collection_of(const Resource& resource) const;
 
-  const std::size_t window_;
-  const std::size_t max_bytes_;
+  const std::size_t history_limit_;
+  const std::size_t history_bytes_;
   mutable std::recursive_mutex mutex_;
   mutable std::condition_variable_any changed_;
-  std::vector<Shelf> shelves_;  ///< in the order of resources()
+  std::vector<Collection> collections_;  ///< in the order of resources()
   Revision revision_ = 1;
   std::uint64_t wakes_ = 0;
 };

@@ -14,13 +14,13 @@
 namespace kindlb::apiserver {
 
 namespace {
-Writer writer_of(const WriteOptions& options) {
-  return {options.manager, options.subresource, now_text()};
+FieldManager field_manager_of(const WriteOptions& options) {
+  return {options.manager, options.subresource, now_rfc3339()};
 }
 
 /// What other kinds than Services make of their two halves.
-void settle_halves(Json& object, const Json* current, const Resource& resource,
-                   const WriteOptions& options) {
+void reset_other_half(Json& object, const Json* current, const Resource& resource,
+                      const WriteOptions& options) {
   if (!resource.has_status) return;
   const auto keep = [&](const char* half) {
     if (const auto* value = find(*current, {half}))
@@ -38,13 +38,14 @@ void settle_halves(Json& object, const Json* current, const Resource& resource,
   }
 }
 
-bool is_terminating(const Json& object) {
-  return find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+/// Kinds for which the real server takes an update of what is not there for a creation.
+bool allows_create_on_update(const Resource& resource) {
+  return &resource == &services() || resource.plural == "leases" || resource.plural == "events";
 }
 
-/// Kinds for which the real server takes an update of what is not there for a creation.
-bool may_begin_by_update(const Resource& resource) {
-  return &resource == &services() || resource.plural == "leases" || resource.plural == "events";
+StatusError name_mismatch(const std::string& in_body, const std::string& in_url) {
+  return bad_request(fmt::format(
+      "the name of the object ({}) does not match the name on the URL ({})", in_body, in_url));
 }
 
 void default_slice(Json& slice) {
@@ -55,20 +56,17 @@ void default_slice(Json& slice) {
     for (auto& port : slice["ports"])
       if (!port.contains("protocol")) port["protocol"] = "TCP";
 }
-
-bool is_held(const Json& object) {
-  return !list_at(object, {"metadata", "finalizers"}).empty();
-}
 }  // namespace
 
-Outcome<ObjectPtr> Api::get(const Resource& resource, const ObjectKey& key) const {
+ApiResult<ObjectPtr> Api::get(const Resource& resource, const ObjectKey& key) const {
   auto object = store_.get(resource, key);
   if (object == nullptr) return not_found(resource, key.name);
   return object;
 }
 
-Outcome<Json> Api::decoded(const Resource& resource, const Json& sent, const WriteOptions& options,
-                           std::vector<std::string>& warnings) const {
+ApiResult<Json> Api::decoded(const Resource& resource, const Json& sent,
+                             const WriteOptions& options,
+                             std::vector<std::string>& warnings) const {
   if (!sent.is_object()) return bad_request("the body of the request was not an object");
   const auto kind = text_at(sent, {"kind"});
   const auto version = text_at(sent, {"apiVersion"});
@@ -78,7 +76,7 @@ Outcome<Json> Api::decoded(const Resource& resource, const Json& sent, const Wri
                                    kind, version, resource.kind, resource.api_version()));
   auto out = decode(sent, resource.kind);
   if (!out) {
-    const auto& why = out.refusal().message;
+    const auto& why = out.error().message;
     return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}",
                                    resource.kind, resource.version, resource.kind, why));
   }
@@ -96,7 +94,8 @@ Outcome<Json> Api::decoded(const Resource& resource, const Json& sent, const Wri
   return std::move(out->value);
 }
 
-std::optional<Refusal> Api::check_namespace(const Resource& resource, const std::string& ns) const {
+std::optional<StatusError> Api::validate_namespace(const Resource& resource,
+                                                   const std::string& ns) const {
   if (!resource.namespaced) return std::nullopt;
   const auto found = store_.get(namespaces(), {"", ns});
   if (found == nullptr) return not_found(namespaces(), ns);
@@ -109,177 +108,179 @@ std::optional<Refusal> Api::check_namespace(const Resource& resource, const std:
 
 /// Whoever writes owns what they wrote and the defaults, but not what is allocated: so the book is
 /// kept before that happens.
-void Api::book(const Resource& resource, const Json* before, Json& object,
-               const WriteOptions& options) const {
+void Api::record_managed_fields(const Resource& resource, const Json* before, Json& object,
+                                const WriteOptions& options) const {
   if (&resource == &services() && options.subresource.empty()) {
     if (!object.contains("spec")) object["spec"] = Json::object();
     drop_disabled_fields(object, before, gates_);
     default_service(object, gates_);
   }
   if (&resource == &endpoint_slices()) default_slice(object);
-  record_update(before, object, resource, writer_of(options));
+  track_update(before, object, resource, field_manager_of(options));
 }
 
-Outcome<Edit> Api::created(const Resource& resource, const std::string& ns, Json object,
-                           const WriteOptions& options, bool by_apply) {
-  if (auto refusal = check_namespace(resource, ns)) return *refusal;
+ApiResult<Edit> Api::prepare_create(const Resource& resource, const std::string& ns, Json object,
+                                    const WriteOptions& options, bool by_apply) {
+  if (auto error = validate_namespace(resource, ns)) return *error;
   const auto given = text_at(object, {"metadata", "namespace"});
   if (!given.empty() && given != ns)
     return bad_request(
         "the namespace of the provided object does not match the namespace sent on the request");
-  begin_metadata(object, resource, ns);
-  if (auto refusal = check_metadata(object, resource)) return *refusal;
+  fill_system_metadata(object, resource, ns);
+  if (auto error = validate_metadata(object, resource)) return *error;
   if (&resource == &namespaces())
     object["metadata"]["labels"]["kubernetes.io/metadata.name"] = key_of(object).name;
-  if (!by_apply) book(resource, nullptr, object, options);
-  const auto reservation = std::make_shared<Reservation>(pools_);
+  if (!by_apply) record_managed_fields(resource, nullptr, object, options);
+  const auto transaction = std::make_shared<AllocationTransaction>(allocators_);
   if (&resource == &services()) {
-    auto prepared = prepare_service(std::move(object), nullptr, gates_, *reservation);
-    if (!prepared) return prepared.refusal();
+    auto prepared = prepare_service(std::move(object), nullptr, gates_, *transaction);
+    if (!prepared) return prepared.error();
     object = std::move(*prepared);
   } else {
-    settle_halves(object, nullptr, resource, options);
+    reset_other_half(object, nullptr, resource, options);
   }
-  return Edit{Edit::Kind::Put, std::move(object), [reservation] { reservation->commit(); }};
+  return Edit{Edit::Kind::Put, std::move(object), [transaction] { transaction->commit(); }};
 }
 
-Outcome<Edit> Api::updated(const Resource& resource, const Object& current, Json object,
-                           const WriteOptions& options, bool by_apply) {
-  if (auto refusal = keep_metadata(object, current.value, resource)) return *refusal;
-  if (auto refusal = check_metadata(object, resource)) return *refusal;
-  if (!by_apply) book(resource, &current.value, object, options);
-  const auto reservation = std::make_shared<Reservation>(pools_);
+ApiResult<Edit> Api::prepare_update(const Resource& resource, const Object& current, Json object,
+                                    const WriteOptions& options, bool by_apply) {
+  if (auto error = preserve_system_metadata(object, current.value, resource)) return *error;
+  if (auto error = validate_metadata(object, resource)) return *error;
+  if (!by_apply) record_managed_fields(resource, &current.value, object, options);
+  const auto transaction = std::make_shared<AllocationTransaction>(allocators_);
   if (&resource == &services()) {
     auto prepared = options.subresource == "status"
                         ? prepare_service_status(std::move(object), current.value, gates_)
-                        : prepare_service(std::move(object), &current.value, gates_, *reservation);
-    if (!prepared) return prepared.refusal();
+                        : prepare_service(std::move(object), &current.value, gates_, *transaction);
+    if (!prepared) return prepared.error();
     object = std::move(*prepared);
   } else {
-    settle_halves(object, &current.value, resource, options);
+    reset_other_half(object, &current.value, resource, options);
   }
-  if (is_terminating(object) && !is_held(object) && &resource != &namespaces()) {
-    auto edit = removal(resource, current.value);
+  if (is_terminating(object) && !has_finalizers(object) && &resource != &namespaces()) {
+    auto edit = prepare_removal(resource, current.value);
     edit.value = std::move(object);
     return edit;
   }
   if (same_content(current.value, object)) return Edit{};
-  return Edit{Edit::Kind::Put, std::move(object), [reservation] { reservation->commit(); }};
+  return Edit{Edit::Kind::Put, std::move(object), [transaction] { transaction->commit(); }};
 }
 
-Edit Api::removal(const Resource& resource, const Json& object) {
-  const auto reservation = std::make_shared<Reservation>(pools_);
-  if (&resource == &services()) release_service(object, *reservation);
+Edit Api::prepare_removal(const Resource& resource, const Json& object) {
+  const auto transaction = std::make_shared<AllocationTransaction>(allocators_);
+  if (&resource == &services()) release_service(object, *transaction);
   const auto ns = key_of(object).ns;
-  return Edit{Edit::Kind::Remove, {}, [this, reservation, ns] {
-                reservation->commit();
-                end_namespace_if_empty(ns);
+  return Edit{Edit::Kind::Remove, {}, [this, transaction, ns] {
+                transaction->commit();
+                finalize_namespace_if_empty(ns);
               }};
 }
 
-Outcome<Written> Api::write(const Resource& resource, const ObjectKey& key,
-                            const WriteOptions& options, const Store::Editor& editor, Written out) {
-  ObjectPtr imagined;
-  const auto result = store_.write(resource, key, [&](const ObjectPtr& current) -> Outcome<Edit> {
+ApiResult<WriteResult> Api::write(const Resource& resource, const ObjectKey& key,
+                                  const WriteOptions& options, const Store::Editor& editor,
+                                  WriteResult out) {
+  ObjectPtr dry_run_object;
+  const auto result = store_.write(resource, key, [&](const ObjectPtr& current) -> ApiResult<Edit> {
     auto edit = editor(current);
     if (!edit || !options.dry_run) return edit;
     // Everything was checked as if; nothing is kept.
     if (edit->kind == Edit::Kind::Put)
-      imagined =
+      dry_run_object =
           std::make_shared<const Object>(Object{edit->value, dump(edit->value), store_.revision()});
     return Edit{};
   });
-  if (!result) return result.refusal();
-  out.object = imagined != nullptr ? imagined : *result;
+  if (!result) return result.error();
+  out.object = dry_run_object != nullptr ? dry_run_object : *result;
   return out;
 }
 
-Outcome<Written> Api::create(const Resource& resource, const std::string& ns, const Json& sent,
-                             const WriteOptions& options) {
-  Written out{nullptr, true, {}};
+ApiResult<WriteResult> Api::create(const Resource& resource, const std::string& ns,
+                                   const Json& sent, const WriteOptions& options) {
+  WriteResult out{nullptr, true, {}};
   auto object = decoded(resource, sent, options, out.warnings);
-  if (!object) return object.refusal();
+  if (!object) return object.error();
   auto& meta = (*object)["metadata"];
   if (text_at(meta, {"name"}).empty() && !text_at(meta, {"generateName"}).empty())
-    meta["name"] = text_at(meta, {"generateName"}) + name_suffix();
+    meta["name"] = text_at(meta, {"generateName"}) + random_name_suffix();
   const ObjectKey key{resource.namespaced ? ns : "", text_at(meta, {"name"})};
   return write(
       resource, key, options,
-      [&](const ObjectPtr& current) -> Outcome<Edit> {
+      [&](const ObjectPtr& current) -> ApiResult<Edit> {
         // What is wrong with an object is told before that there is one of its name.
-        auto edit = created(resource, ns, *object, options, false);
+        auto edit = prepare_create(resource, ns, *object, options, false);
         if (edit && current != nullptr) return already_exists(resource, key.name);
         return edit;
       },
       out);
 }
 
-Outcome<Written> Api::update(const Resource& resource, const ObjectKey& key, const Json& sent,
-                             const WriteOptions& options) {
-  Written out;
+ApiResult<WriteResult> Api::update(const Resource& resource, const ObjectKey& key, const Json& sent,
+                                   const WriteOptions& options) {
+  WriteResult out;
   auto object = decoded(resource, sent, options, out.warnings);
-  if (!object) return object.refusal();
+  if (!object) return object.error();
   const auto name = text_at(*object, {"metadata", "name"});
-  if (name != key.name)
-    return bad_request(fmt::format(
-        "the name of the object ({}) does not match the name on the URL ({})", name, key.name));
+  if (name != key.name) return name_mismatch(name, key.name);
   bool created_now = false;
   auto result = write(
       resource, key, options,
-      [&](const ObjectPtr& current) -> Outcome<Edit> {
-        if (current != nullptr) return updated(resource, *current, *object, options, false);
-        if (!may_begin_by_update(resource) || !options.subresource.empty())
+      [&](const ObjectPtr& current) -> ApiResult<Edit> {
+        if (current != nullptr) return prepare_update(resource, *current, *object, options, false);
+        if (!allows_create_on_update(resource) || !options.subresource.empty())
           return not_found(resource, key.name);
         created_now = true;
-        return created(resource, key.ns, *object, options, false);
+        return prepare_create(resource, key.ns, *object, options, false);
       },
       out);
   if (result) result->created = created_now;
   return result;
 }
 
-Outcome<Written> Api::patch(const Resource& resource, const ObjectKey& key, PatchType type,
-                            const Json& patch, const WriteOptions& options) {
-  Written out;
-  const auto result = write(resource, key, options,
-                            [&](const ObjectPtr& current) {
-                              return patched(resource, current, key, type, patch, options, out);
-                            },
-                            {});
-  if (!result) return result.refusal();
+ApiResult<WriteResult> Api::patch(const Resource& resource, const ObjectKey& key, PatchType type,
+                                  const Json& patch, const WriteOptions& options) {
+  WriteResult out;
+  const auto result =
+      write(resource, key, options,
+            [&](const ObjectPtr& current) {
+              return prepare_patch(resource, current, key, type, patch, options, out);
+            },
+            {});
+  if (!result) return result.error();
   out.object = result->object;
   return out;
 }
 
-Outcome<Edit> Api::patched(const Resource& resource, const ObjectPtr& current, const ObjectKey& key,
-                           PatchType type, const Json& patch, const WriteOptions& options,
-                           Written& out) {
-  if (type == PatchType::Apply) return applied(resource, current, key, patch, options, out);
+ApiResult<Edit> Api::prepare_patch(const Resource& resource, const ObjectPtr& current,
+                                   const ObjectKey& key, PatchType type, const Json& patch,
+                                   const WriteOptions& options, WriteResult& out) {
+  if (type == PatchType::Apply) return prepare_apply(resource, current, key, patch, options, out);
   if (current == nullptr) return not_found(resource, key.name);
-  auto result = type == PatchType::JsonPatch ? json_patched(current->value, patch)
-                : type == PatchType::MergePatch
-                    ? merge_patched(current->value, patch)
-                    : strategic_patched(current->value, patch, Schema::get().root(resource.kind));
+  auto result =
+      type == PatchType::JsonPatch ? apply_json_patch(current->value, patch)
+      : type == PatchType::MergePatch
+          ? apply_merge_patch(current->value, patch)
+          : apply_strategic_merge_patch(current->value, patch, Schema::get().root(resource.kind));
   if (!result) {
-    auto refusal = result.refusal();
-    if (refusal.reason == "Invalid") refusal.name = key.name;
-    return refusal;
+    auto error = result.error();
+    if (error.reason == "Invalid") error.name = key.name;
+    return error;
   }
   auto object = decoded(resource, *result, options, out.warnings);
   if (!object) {
-    if (type == PatchType::Strategic || options.strict) return object.refusal();
-    FieldFaults faults;
-    faults.invalid("patch", dump(*result), object.refusal().message);
-    return Refusal{.code = 422,
-                   .reason = "Invalid",
-                   .message = " \"\" is invalid: patch: " + object.refusal().message,
-                   .causes = faults.take()};
+    if (type == PatchType::Strategic || options.strict) return object.error();
+    FieldErrors errors;
+    errors.invalid("patch", dump(*result), object.error().message);
+    return StatusError{.code = 422,
+                       .reason = "Invalid",
+                       .message = " \"\" is invalid: patch: " + object.error().message,
+                       .causes = errors.take()};
   }
-  return updated(resource, *current, std::move(*object), options, false);
+  return prepare_update(resource, *current, std::move(*object), options, false);
 }
 
-Outcome<Edit> Api::applied(const Resource& resource, const ObjectPtr& current, const ObjectKey& key,
-                           const Json& sent, const WriteOptions& options, Written& out) {
+ApiResult<Edit> Api::prepare_apply(const Resource& resource, const ObjectPtr& current,
+                                   const ObjectKey& key, const Json& sent,
+                                   const WriteOptions& options, WriteResult& out) {
   if (options.manager.empty())
     return bad_request(
         "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for "
@@ -287,11 +288,9 @@ Outcome<Edit> Api::applied(const Resource& resource, const ObjectPtr& current, c
   if (!list_at(sent, {"metadata", "managedFields"}).empty())
     return bad_request("metadata.managedFields must be nil");
   auto config = decoded(resource, sent, options, out.warnings);
-  if (!config) return config.refusal();
+  if (!config) return config.error();
   const auto name = text_at(*config, {"metadata", "name"});
-  if (!name.empty() && name != key.name)
-    return bad_request(fmt::format(
-        "the name of the object ({}) does not match the name on the URL ({})", name, key.name));
+  if (!name.empty() && name != key.name) return name_mismatch(name, key.name);
   if (current == nullptr) {
     if (!options.subresource.empty()) return not_found(resource, key.name);
     const auto uid = text_at(*config, {"metadata", "uid"});
@@ -306,14 +305,13 @@ Outcome<Edit> Api::applied(const Resource& resource, const ObjectPtr& current, c
   if (current != nullptr && config->contains("metadata")) {
     const auto version = text_at(*config, {"metadata", "resourceVersion"});
     if (!version.empty() && version != text_at(live, {"metadata", "resourceVersion"}))
-      return conflict(resource, key.name,
-                      "the object has been modified; please apply your changes to the latest "
-                      "version and try again");
+      return optimistic_lock_error(resource, key.name);
   }
-  auto merged = apply_config(live, *config, resource, writer_of(options), options.force);
-  if (!merged) return merged.refusal();
-  if (current == nullptr) return created(resource, key.ns, std::move(*merged), options, true);
-  return updated(resource, *current, std::move(*merged), options, true);
+  auto merged = apply_config(live, *config, resource, field_manager_of(options), options.force);
+  if (!merged) return merged.error();
+  if (current == nullptr)
+    return prepare_create(resource, key.ns, std::move(*merged), options, true);
+  return prepare_update(resource, *current, std::move(*merged), options, true);
 }
 
 }  // namespace kindlb::apiserver

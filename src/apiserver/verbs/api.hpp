@@ -30,7 +30,7 @@ struct DeleteOptions {
 
 enum class PatchType { JsonPatch, MergePatch, Strategic, Apply };
 
-struct Written {
+struct WriteResult {
   ObjectPtr object;
   bool created = false;
   std::vector<std::string> warnings;
@@ -41,51 +41,54 @@ class Api {
   struct Options {
     FeatureGates gates;
     std::vector<core::Cidr> service_ranges;  ///< one or two, of different families
-    std::size_t window = 4096;
+    std::size_t history = 4096;
   };
   /// With the namespaces every cluster has.
   explicit Api(const Options& options);
 
   Store& store() { return store_; }
 
-  Outcome<ObjectPtr> get(const Resource& resource, const ObjectKey& key) const;
-  Outcome<Written> create(const Resource& resource, const std::string& ns, const Json& sent,
-                          const WriteOptions& options);
-  Outcome<Written> update(const Resource& resource, const ObjectKey& key, const Json& sent,
-                          const WriteOptions& options);
-  Outcome<Written> patch(const Resource& resource, const ObjectKey& key, PatchType type,
-                         const Json& patch, const WriteOptions& options);
+  ApiResult<ObjectPtr> get(const Resource& resource, const ObjectKey& key) const;
+  ApiResult<WriteResult> create(const Resource& resource, const std::string& ns, const Json& sent,
+                                const WriteOptions& options);
+  ApiResult<WriteResult> update(const Resource& resource, const ObjectKey& key, const Json& sent,
+                                const WriteOptions& options);
+  ApiResult<WriteResult> patch(const Resource& resource, const ObjectKey& key, PatchType type,
+                               const Json& patch, const WriteOptions& options);
   /// The object, with a deletionTimestamp if finalizers keep it; its last state if it is gone.
-  Outcome<ObjectPtr> remove(const Resource& resource, const ObjectKey& key,
-                            const DeleteOptions& options);
+  ApiResult<ObjectPtr> remove(const Resource& resource, const ObjectKey& key,
+                              const DeleteOptions& options);
 
   /// Replaces everything by what a file held.
   void restore(const std::vector<std::pair<const Resource*, Json>>& objects, Revision revision);
 
  private:
-  Outcome<Json> decoded(const Resource& resource, const Json& sent, const WriteOptions& options,
-                        std::vector<std::string>& warnings) const;
-  void book(const Resource& resource, const Json* before, Json& object,
-            const WriteOptions& options) const;
-  std::optional<Refusal> check_namespace(const Resource& resource, const std::string& ns) const;
-  Outcome<Edit> created(const Resource& resource, const std::string& ns, Json object,
-                        const WriteOptions& options, bool applied);
-  Outcome<Edit> updated(const Resource& resource, const Object& current, Json object,
-                        const WriteOptions& options, bool applied);
-  Outcome<Edit> patched(const Resource& resource, const ObjectPtr& current, const ObjectKey& key,
-                        PatchType type, const Json& patch, const WriteOptions& options,
-                        Written& out);
-  Outcome<Edit> applied(const Resource& resource, const ObjectPtr& current, const ObjectKey& key,
-                        const Json& config, const WriteOptions& options, Written& out);
-  Edit removal(const Resource& resource, const Json& object);
-  Outcome<Written> write(const Resource& resource, const ObjectKey& key,
-                         const WriteOptions& options, const Store::Editor& editor, Written out);
-  void empty_namespace(const std::string& ns);
-  void end_namespace_if_empty(const std::string& ns);
+  ApiResult<Json> decoded(const Resource& resource, const Json& sent, const WriteOptions& options,
+                          std::vector<std::string>& warnings) const;
+  void record_managed_fields(const Resource& resource, const Json* before, Json& object,
+                             const WriteOptions& options) const;
+  std::optional<StatusError> validate_namespace(const Resource& resource,
+                                                const std::string& ns) const;
+  ApiResult<Edit> prepare_create(const Resource& resource, const std::string& ns, Json object,
+                                 const WriteOptions& options, bool applied);
+  ApiResult<Edit> prepare_update(const Resource& resource, const Object& current, Json object,
+                                 const WriteOptions& options, bool applied);
+  ApiResult<Edit> prepare_patch(const Resource& resource, const ObjectPtr& current,
+                                const ObjectKey& key, PatchType type, const Json& patch,
+                                const WriteOptions& options, WriteResult& out);
+  ApiResult<Edit> prepare_apply(const Resource& resource, const ObjectPtr& current,
+                                const ObjectKey& key, const Json& config,
+                                const WriteOptions& options, WriteResult& out);
+  Edit prepare_removal(const Resource& resource, const Json& object);
+  ApiResult<WriteResult> write(const Resource& resource, const ObjectKey& key,
+                               const WriteOptions& options, const Store::Editor& editor,
+                               WriteResult out);
+  void delete_namespace_content(const std::string& ns);
+  void finalize_namespace_if_empty(const std::string& ns);
 
   const FeatureGates gates_;
   Store store_;
-  Pools pools_;
+  Allocators allocators_;
 };
 
 }  // namespace kindlb::apiserver

@@ -9,11 +9,11 @@
 namespace kindlb::apiserver {
 
 namespace {
-Pools pools_of(const std::vector<core::Cidr>& ranges) {
-  Pools pools;
-  for (const auto& range : ranges) pools.ips.emplace_back(range);
-  KINDLB_ASSERT(!pools.ips.empty());
-  return pools;
+Allocators make_allocators(const std::vector<core::Cidr>& ranges) {
+  Allocators allocators;
+  for (const auto& range : ranges) allocators.ips.emplace_back(range);
+  KINDLB_ASSERT(!allocators.ips.empty());
+  return allocators;
 }
 
 /// The API's own address inside the cluster: the first of the range.
@@ -27,13 +27,13 @@ Json kubernetes_service(const core::Cidr& range) {
             {"ports", {{{"name", "https"}, {"port", 443}, {"targetPort", 6443}}}}}}};
 }
 
-std::optional<Refusal> check_preconditions(const Resource& resource, const Json& object,
-                                           const DeleteOptions& options) {
+std::optional<StatusError> check_preconditions(const Resource& resource, const Json& object,
+                                               const DeleteOptions& options) {
   const auto name = text_at(object, {"metadata", "name"});
   const auto mismatch = [&](const char* what, const std::string& wanted, const std::string& found,
                             const char* guess) {
     // Here the real server names the kind where it names the resource elsewhere.
-    return Refusal{
+    return StatusError{
         .code = 409,
         .reason = "Conflict",
         .message = fmt::format("Operation cannot be fulfilled on {} \"{}\": the {} in the "
@@ -54,7 +54,9 @@ std::optional<Refusal> check_preconditions(const Resource& resource, const Json&
 }  // namespace
 
 Api::Api(const Options& options)
-    : gates_(options.gates), store_(options.window), pools_(pools_of(options.service_ranges)) {
+    : gates_(options.gates),
+      store_(options.history),
+      allocators_(make_allocators(options.service_ranges)) {
   const WriteOptions server{.manager = "kindlb-sandbox"};
   for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"})
     KINDLB_ASSERT(create(namespaces(), "", {{"metadata", {{"name", name}}}}, server));
@@ -62,59 +64,57 @@ Api::Api(const Options& options)
       create(services(), "default", kubernetes_service(options.service_ranges[0]), server));
 }
 
-Outcome<ObjectPtr> Api::remove(const Resource& resource, const ObjectKey& key,
-                               const DeleteOptions& options) {
+ApiResult<ObjectPtr> Api::remove(const Resource& resource, const ObjectKey& key,
+                                 const DeleteOptions& options) {
   const bool is_namespace = &resource == &namespaces();
   if (is_namespace && (key.name == "default" || key.name.starts_with("kube-")))
     return forbidden(resource, key.name, "this namespace may not be deleted");
-  auto result = store_.write(resource, key, [&](const ObjectPtr& current) -> Outcome<Edit> {
+  auto result = store_.write(resource, key, [&](const ObjectPtr& current) -> ApiResult<Edit> {
     if (current == nullptr) return not_found(resource, key.name);
-    if (auto refusal = check_preconditions(resource, current->value, options)) return *refusal;
+    if (auto error = check_preconditions(resource, current->value, options)) return *error;
     if (options.dry_run) return Edit{};
-    const bool held = is_namespace || !list_at(current->value, {"metadata", "finalizers"}).empty();
-    if (!held) return removal(resource, current->value);
-    if (find(current->value, {"metadata", "deletionTimestamp"}) != nullptr) return Edit{};
+    const bool blocked = is_namespace || has_finalizers(current->value);
+    if (!blocked) return prepare_removal(resource, current->value);
+    if (is_terminating(current->value)) return Edit{};
     Json object = current->value;
-    object["metadata"]["deletionTimestamp"] = now_text();
+    object["metadata"]["deletionTimestamp"] = now_rfc3339();
     object["metadata"]["deletionGracePeriodSeconds"] = 0;
     if (is_namespace) object["status"]["phase"] = "Terminating";
     return Edit{Edit::Kind::Put, std::move(object), {}};
   });
-  if (result && is_namespace && !options.dry_run) empty_namespace(key.name);
+  if (result && is_namespace && !options.dry_run) delete_namespace_content(key.name);
   return result;
 }
 
 /// What the namespace controller of a real cluster does.
-void Api::empty_namespace(const std::string& ns) {
+void Api::delete_namespace_content(const std::string& ns) {
   for (const auto& resource : resources()) {
     if (!resource.namespaced) continue;
     for (const auto& object : store_.list(resource, ns).objects)
       (void)remove(resource, key_of(object->value), {});
   }
-  end_namespace_if_empty(ns);
+  finalize_namespace_if_empty(ns);
 }
 
-void Api::end_namespace_if_empty(const std::string& ns) {
+void Api::finalize_namespace_if_empty(const std::string& ns) {
   const auto found = store_.get(namespaces(), {"", ns});
-  if (ns.empty() || found == nullptr ||
-      find(found->value, {"metadata", "deletionTimestamp"}) == nullptr)
-    return;
+  if (ns.empty() || found == nullptr || !is_terminating(found->value)) return;
   for (const auto& resource : resources())
     if (resource.namespaced && !store_.list(resource, ns).objects.empty()) return;
-  (void)store_.write(namespaces(), {"", ns}, [](const ObjectPtr& current) -> Outcome<Edit> {
+  (void)store_.write(namespaces(), {"", ns}, [](const ObjectPtr& current) -> ApiResult<Edit> {
     return Edit{current == nullptr ? Edit::Kind::Keep : Edit::Kind::Remove, {}, {}};
   });
 }
 
 void Api::restore(const std::vector<std::pair<const Resource*, Json>>& objects, Revision revision) {
   store_.transact([&] {
-    Pools fresh;
-    for (const auto& pool : pools_.ips) fresh.ips.emplace_back(pool.range());
-    pools_ = std::move(fresh);
-    Reservation reservation(pools_);
+    Allocators fresh;
+    for (const auto& allocator : allocators_.ips) fresh.ips.emplace_back(allocator.range());
+    allocators_ = std::move(fresh);
+    AllocationTransaction transaction(allocators_);
     for (const auto& [resource, object] : objects)
-      if (resource == &services()) reserve_service(object, reservation);
-    reservation.commit();
+      if (resource == &services()) claim_service(object, transaction);
+    transaction.commit();
     store_.restore(objects, revision);
   });
 }

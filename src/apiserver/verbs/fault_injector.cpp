@@ -12,7 +12,7 @@ constexpr int kMaxTimes = 1'000'000;
 constexpr std::int64_t kMaxDelay = 60'000;
 }  // namespace
 
-Outcome<Fault> Faults::parse(const Json& json) {
+ApiResult<Fault> FaultInjector::parse(const Json& json) {
   constexpr std::array<const char*, 5> kKinds{"conflict", "too-many", "error", "expired", "slow"};
   Fault fault;
   fault.kind = text_at(json, {"kind"});
@@ -32,17 +32,17 @@ Outcome<Fault> Faults::parse(const Json& json) {
   return fault;
 }
 
-void Faults::add(Fault fault) {
+void FaultInjector::add(Fault fault) {
   const std::lock_guard lock(mutex_);
   faults_.push_back(std::move(fault));
 }
 
-void Faults::clear() {
+void FaultInjector::clear() {
   const std::lock_guard lock(mutex_);
   faults_.clear();
 }
 
-Json Faults::to_json() const {
+Json FaultInjector::to_json() const {
   const std::lock_guard lock(mutex_);
   Json out = Json::array();
   for (const auto& fault : faults_)
@@ -53,17 +53,17 @@ Json Faults::to_json() const {
   return {{"faults", out}};
 }
 
-void Faults::drop_watches() {
+void FaultInjector::drop_watches() {
   const std::lock_guard lock(mutex_);
-  ++dropped_;
+  ++watch_drops_;
 }
 
-std::uint64_t Faults::dropped() const {
+std::uint64_t FaultInjector::watch_drops() const {
   const std::lock_guard lock(mutex_);
-  return dropped_;
+  return watch_drops_;
 }
 
-std::optional<Fault> Faults::next(const std::string& verb, const std::string& resource) {
+std::optional<Fault> FaultInjector::next(const std::string& verb, const std::string& resource) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(faults_.begin(), faults_.end(), [&](const Fault& fault) {
     return (fault.verb.empty() || fault.verb == verb) &&

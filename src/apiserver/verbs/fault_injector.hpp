@@ -23,10 +23,10 @@ struct Fault {
   std::chrono::milliseconds delay{1000};  ///< for slow
 };
 
-class Faults {
+class FaultInjector {
  public:
   /// {"kind": "conflict", "verb": "patch", "resource": "services", "times": 3}
-  static Outcome<Fault> parse(const Json& json);
+  static ApiResult<Fault> parse(const Json& json);
 
   void add(Fault fault);
   void clear();
@@ -34,7 +34,7 @@ class Faults {
   /// Ends every watch that runs now.
   void drop_watches();
   /// Grows with each drop_watches().
-  std::uint64_t dropped() const;
+  std::uint64_t watch_drops() const;
 
   /// The fault that this request meets, if any; it is used up by that.
   std::optional<Fault> next(const std::string& verb, const std::string& resource);
@@ -42,7 +42,7 @@ class Faults {
  private:
   mutable std::mutex mutex_;
   std::vector<Fault> faults_;
-  std::uint64_t dropped_ = 0;
+  std::uint64_t watch_drops_ = 0;
 };
 
 }  // namespace kindlb::apiserver

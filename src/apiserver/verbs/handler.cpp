@@ -31,8 +31,8 @@ bool is_true(const std::string& text) {
   return text == "true" || text == "1";
 }
 
-bool wants_table(const Call& call) {
-  return call.accept.find("as=Table") != std::string::npos;
+bool wants_table(const Request& request) {
+  return request.accept.find("as=Table") != std::string::npos;
 }
 
 std::optional<Revision> parse_revision(const std::string& text) {
@@ -42,21 +42,18 @@ std::optional<Revision> parse_revision(const std::string& text) {
   return value;
 }
 
-std::string verb_of(const Call& call, const Target& target) {
-  if (call.method == "POST") return "create";
-  if (call.method == "PUT") return "update";
-  if (call.method == "PATCH") return "patch";
-  if (call.method == "DELETE") return "delete";
-  if (is_true(call.parameter("watch"))) return "watch";
-  return target.name.empty() ? "list" : "get";
+std::string verb_of(const Request& request, const RequestInfo& info) {
+  if (request.method == "POST") return "create";
+  if (request.method == "PUT") return "update";
+  if (request.method == "PATCH") return "patch";
+  if (request.method == "DELETE") return "delete";
+  if (is_true(request.parameter("watch"))) return "watch";
+  return info.name.empty() ? "list" : "get";
 }
 
 /// Nothing: the fault leaves the answer to others.
-std::optional<Refusal> refusal_of(const Fault& fault, const Target& target) {
-  if (fault.kind == "conflict")
-    return conflict(*target.resource, target.name,
-                    "the object has been modified; please apply your changes to the latest version "
-                    "and try again");
+std::optional<StatusError> error_of(const Fault& fault, const RequestInfo& info) {
+  if (fault.kind == "conflict") return optimistic_lock_error(*info.resource, info.name);
   if (fault.kind == "too-many")
     return too_many("too many requests, please try again later", fault.retry_after);
   if (fault.kind == "expired") return expired("too old resource version: told so by the sandbox");
@@ -65,26 +62,26 @@ std::optional<Refusal> refusal_of(const Fault& fault, const Target& target) {
 }
 }  // namespace
 
-std::string Call::parameter(const std::string& name) const {
+std::string Request::parameter(const std::string& name) const {
   const auto found = query.find(name);
   return found == query.end() ? std::string() : found->second;
 }
 
-Answer json_answer(const Json& body, int code) {
-  Answer answer;
-  answer.code = code;
-  answer.body = dump(body) + "\n";
-  return answer;
+Response json_response(const Json& body, int code) {
+  Response response;
+  response.code = code;
+  response.body = dump(body) + "\n";
+  return response;
 }
 
-Answer refused(const Refusal& refusal) {
-  auto answer = json_answer(to_status(refusal), refusal.code);
-  if (refusal.retry_after > 0)
-    answer.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after));
-  return answer;
+Response error_response(const StatusError& error) {
+  auto response = json_response(to_status(error), error.code);
+  if (error.retry_after > 0)
+    response.headers.emplace_back("Retry-After", std::to_string(error.retry_after));
+  return response;
 }
 
-std::optional<Target> parse_target(const std::string& path) {
+std::optional<RequestInfo> parse_request_info(const std::string& path) {
   auto parts = segments(path);
   if (parts.size() < 3 || (parts[0] != "api" && parts[0] != "apis")) return std::nullopt;
   const bool core_group = parts[0] == "api";
@@ -93,96 +90,97 @@ std::optional<Target> parse_target(const std::string& path) {
   if (parts.size() < 2) return std::nullopt;
   const auto version = parts[0];
   parts.erase(parts.begin());
-  Target target;
+  RequestInfo info;
   const bool in_namespace = parts[0] == "namespaces" && parts.size() > 2 && parts[2] != "status";
   if (in_namespace) {
-    target.ns = parts[1];
+    info.ns = parts[1];
     parts.erase(parts.begin(), parts.begin() + 2);
   }
-  target.resource = find_resource(group, version, parts[0]);
-  if (target.resource == nullptr || parts.size() > 3) return std::nullopt;
-  if (in_namespace && !target.resource->namespaced) return std::nullopt;
-  if (parts.size() > 1) target.name = parts[1];
-  if (parts.size() > 2) target.subresource = parts[2];
-  if (!target.subresource.empty() &&
-      (target.subresource != "status" || !target.resource->has_status))
+  info.resource = find_resource(group, version, parts[0]);
+  if (info.resource == nullptr || parts.size() > 3) return std::nullopt;
+  if (in_namespace && !info.resource->namespaced) return std::nullopt;
+  if (parts.size() > 1) info.name = parts[1];
+  if (parts.size() > 2) info.subresource = parts[2];
+  if (!info.subresource.empty() && (info.subresource != "status" || !info.resource->has_status))
     return std::nullopt;
-  if (!target.name.empty() && target.resource->namespaced && target.ns.empty()) return std::nullopt;
-  return target;
+  if (!info.name.empty() && info.resource->namespaced && info.ns.empty()) return std::nullopt;
+  return info;
 }
 
-Answer Handler::handle(const Call& call) {
-  if (call.path == "/healthz" || call.path == "/readyz" || call.path == "/livez")
+Response Handler::handle(const Request& request) {
+  if (request.path == "/healthz" || request.path == "/readyz" || request.path == "/livez")
     return {.code = 200, .content_type = "text/plain", .body = "ok"};
-  if (call.path == "/sandbox/faults") return fault_call(call);
-  if (const auto known = discovery(call.path)) return json_answer(*known);
-  if (const auto known = openapi(call.path)) return json_answer(*known);
-  const auto target = parse_target(call.path);
-  if (!target) return refused(no_such_path());
-  const auto fault = faults_.next(verb_of(call, *target), target->resource->plural);
-  if (!fault) return resource_call(call, *target);
-  if (const auto refusal = refusal_of(*fault, *target)) return refused(*refusal);
-  auto answer = resource_call(call, *target);
-  answer.delay = fault->delay;
-  return answer;
+  if (request.path == "/sandbox/faults") return handle_faults(request);
+  if (const auto known = discovery(request.path)) return json_response(*known);
+  if (const auto known = openapi(request.path)) return json_response(*known);
+  const auto info = parse_request_info(request.path);
+  if (!info) return error_response(no_such_path());
+  const auto fault = faults_.next(verb_of(request, *info), info->resource->plural);
+  if (!fault) return handle_resource(request, *info);
+  if (const auto error = error_of(*fault, *info)) return error_response(*error);
+  auto response = handle_resource(request, *info);
+  response.delay = fault->delay;
+  return response;
 }
 
-Answer Handler::fault_call(const Call& call) {
-  if (call.method == "DELETE") faults_.clear();
-  if (call.method != "POST") return json_answer(faults_.to_json());
-  const auto json = parse_bounded(call.body);
+Response Handler::handle_faults(const Request& request) {
+  if (request.method == "DELETE") faults_.clear();
+  if (request.method != "POST") return json_response(faults_.to_json());
+  const auto json = parse_bounded(request.body);
   if (text_at(json, {"kind"}) == "drop-watches") {
     faults_.drop_watches();
     api_.store().wake();
-    return json_answer(faults_.to_json());
+    return json_response(faults_.to_json());
   }
-  const auto fault = Faults::parse(json);
-  if (!fault) return refused(fault.refusal());
+  const auto fault = FaultInjector::parse(json);
+  if (!fault) return error_response(fault.error());
   faults_.add(*fault);
-  return json_answer(faults_.to_json());
+  return json_response(faults_.to_json());
 }
 
-Answer Handler::resource_call(const Call& call, const Target& target) {
-  const bool collection = target.name.empty();
-  if (call.method == "GET" || call.method == "HEAD") {
-    if (is_true(call.parameter("watch"))) return watch(call, target);
-    return collection ? list(call, target) : get(call, target);
+Response Handler::handle_resource(const Request& request, const RequestInfo& info) {
+  const bool collection = info.name.empty();
+  if (request.method == "GET" || request.method == "HEAD") {
+    if (is_true(request.parameter("watch"))) return watch(request, info);
+    return collection ? list(request, info) : get(request, info);
   }
-  if (call.method == "POST" && collection) return create(call, target);
-  if (call.method == "PUT" && !collection) return update(call, target);
-  if (call.method == "PATCH" && !collection) return patch(call, target);
-  if (call.method == "DELETE" && target.subresource.empty())
-    return collection ? remove_collection(call, target) : remove(call, target);
-  return refused(method_not_allowed());
+  if (request.method == "POST" && collection) return create(request, info);
+  if (request.method == "PUT" && !collection) return update(request, info);
+  if (request.method == "PATCH" && !collection) return patch(request, info);
+  if (request.method == "DELETE" && info.subresource.empty())
+    return collection ? remove_collection(request, info) : remove(request, info);
+  return error_response(method_not_allowed());
 }
 
-Answer Handler::get(const Call& call, const Target& target) {
-  const auto object = api_.get(*target.resource, {target.ns, target.name});
-  if (!object) return refused(object.refusal());
-  if (wants_table(call)) return json_answer(to_table(*target.resource, {&(*object)->value, 1}, ""));
+Response Handler::get(const Request& request, const RequestInfo& info) {
+  const auto object = api_.get(*info.resource, {info.ns, info.name});
+  if (!object) return error_response(object.error());
+  if (wants_table(request))
+    return json_response(to_table(*info.resource, {&(*object)->value, 1}, ""));
   return {.code = 200, .body = (*object)->text + "\n"};
 }
 
-Answer Handler::list(const Call& call, const Target& target) {
-  const auto& resource = *target.resource;
-  const auto labels = LabelSelector::parse(call.parameter("labelSelector"));
-  if (!labels) return refused(labels.refusal());
-  const auto fields = FieldSelector::parse(call.parameter("fieldSelector"), resource);
-  if (!fields) return refused(fields.refusal());
-  const auto window = PageRequest::parse(call.parameter("limit"), call.parameter("continue"));
-  if (!window) return refused(window.refusal());
-  const auto version = call.parameter("resourceVersion");
+Response Handler::list(const Request& request, const RequestInfo& info) {
+  const auto& resource = *info.resource;
+  const auto labels = LabelSelector::parse(request.parameter("labelSelector"));
+  if (!labels) return error_response(labels.error());
+  const auto fields = FieldSelector::parse(request.parameter("fieldSelector"), resource);
+  if (!fields) return error_response(fields.error());
+  const auto page_request =
+      PageRequest::parse(request.parameter("limit"), request.parameter("continue"));
+  if (!page_request) return error_response(page_request.error());
+  const auto version = request.parameter("resourceVersion");
   if (!version.empty() && !parse_revision(version))
-    return refused(bad_request(
+    return error_response(bad_request(
         fmt::format("invalid resource version: resourceVersion: Invalid value: \"{0}\": "
                     "strconv.ParseUint: parsing \"{0}\": invalid syntax",
                     version)));
-  auto at = window->revision;
-  if (call.parameter("resourceVersionMatch") == "Exact") at = parse_revision(version);
-  const auto listing = at ? api_.store().list_at(resource, target.ns, *at)
-                          : std::optional(api_.store().list(resource, target.ns));
+  auto at = page_request->revision;
+  if (request.parameter("resourceVersionMatch") == "Exact") at = parse_revision(version);
+  const auto listing = at ? api_.store().list_at(resource, info.ns, *at)
+                          : std::optional(api_.store().list(resource, info.ns));
   if (!listing)
-    return refused(
+    return error_response(
         expired("The provided continue parameter is too old to display a consistent "
                 "list result. You can start a new list without the continue "
                 "parameter."));
@@ -191,42 +189,44 @@ Answer Handler::list(const Call& call, const Target& target) {
     if (labels->matches(map_at(object->value, {"metadata", "labels"})) &&
         fields->matches(object->value))
       chosen.push_back(object);
-  auto page = cut_page(std::move(chosen), *window, listing->revision);
+  auto page = paginate(std::move(chosen), *page_request, listing->revision);
   if (!labels->empty() || !fields->empty()) page.remaining = 0;
-  return {.code = 200,
-          .body = wants_table(call) ? page_table(page, resource) : page_text(page, resource)};
+  return {
+      .code = 200,
+      .body = wants_table(request) ? encode_table(page, resource) : encode_list(page, resource)};
 }
 
-Answer Handler::watch(const Call& call, const Target& target) {
-  const auto& resource = *target.resource;
-  auto field_text = call.parameter("fieldSelector");
-  if (!target.name.empty())
-    field_text += (field_text.empty() ? "metadata.name=" : ",metadata.name=") + target.name;
-  const auto labels = LabelSelector::parse(call.parameter("labelSelector"));
-  if (!labels) return refused(labels.refusal());
+Response Handler::watch(const Request& request, const RequestInfo& info) {
+  const auto& resource = *info.resource;
+  auto field_text = request.parameter("fieldSelector");
+  if (!info.name.empty())
+    field_text += (field_text.empty() ? "metadata.name=" : ",metadata.name=") + info.name;
+  const auto labels = LabelSelector::parse(request.parameter("labelSelector"));
+  if (!labels) return error_response(labels.error());
   const auto fields = FieldSelector::parse(field_text, resource);
-  if (!fields) return refused(fields.refusal());
-  WatchPlan plan;
-  plan.resource = &resource;
-  plan.ns = target.ns;
-  plan.labels = *labels;
-  plan.fields = *fields;
-  const auto version = call.parameter("resourceVersion");
+  if (!fields) return error_response(fields.error());
+  WatchOptions options;
+  options.resource = &resource;
+  options.ns = info.ns;
+  options.labels = *labels;
+  options.fields = *fields;
+  const auto version = request.parameter("resourceVersion");
   if (!version.empty() && version != "0") {
-    plan.after = parse_revision(version);
-    if (!plan.after) return refused(bad_request("invalid resource version '" + version + "'"));
+    options.after = parse_revision(version);
+    if (!options.after)
+      return error_response(bad_request("invalid resource version '" + version + "'"));
   }
-  plan.initial_events = is_true(call.parameter("sendInitialEvents"));
-  plan.bookmarks = is_true(call.parameter("allowWatchBookmarks"));
-  plan.as_table = wants_table(call);
-  const auto seconds = parse_revision(call.parameter("timeoutSeconds")).value_or(0);
-  plan.timeout =
+  options.initial_events = is_true(request.parameter("sendInitialEvents"));
+  options.bookmarks = is_true(request.parameter("allowWatchBookmarks"));
+  options.as_table = wants_table(request);
+  const auto seconds = parse_revision(request.parameter("timeoutSeconds")).value_or(0);
+  options.timeout =
       seconds == 0
           ? kLongestWatch
           : std::min(kLongestWatch, std::chrono::seconds(std::min<Revision>(seconds, 1U << 20U)));
-  Answer answer;
-  answer.watch = std::move(plan);
-  return answer;
+  Response response;
+  response.watch = std::move(options);
+  return response;
 }
 
 }  // namespace kindlb::apiserver

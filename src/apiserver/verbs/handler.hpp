@@ -13,7 +13,7 @@
 
 namespace kindlb::apiserver {
 
-struct Call {
+struct Request {
   std::string method = "GET";
   std::string path;                          ///< decoded, without the query
   std::map<std::string, std::string> query;  ///< the last of each name
@@ -25,49 +25,49 @@ struct Call {
   std::string parameter(const std::string& name) const;
 };
 
-struct Answer {
+struct Response {
   int code = 200;
   std::string content_type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
-  std::optional<WatchPlan> watch;      ///< then there is no body but a stream
+  std::optional<WatchOptions> watch;   ///< then there is no body but a stream
   std::chrono::milliseconds delay{0};  ///< before the answer is sent
 };
 
 /// What a path under /api or /apis names.
-struct Target {
+struct RequestInfo {
   const Resource* resource = nullptr;
   std::string ns;
   std::string name;         ///< empty: the collection
   std::string subresource;  ///< "status", or empty
 };
 /// Nothing: there is no such thing.
-std::optional<Target> parse_target(const std::string& path);
+std::optional<RequestInfo> parse_request_info(const std::string& path);
 
 class Handler {
  public:
-  Handler(Api& api, Faults& faults) : api_(api), faults_(faults) {}
+  Handler(Api& api, FaultInjector& faults) : api_(api), faults_(faults) {}
 
   /// Never throws, whatever the request.
-  Answer handle(const Call& call);
+  Response handle(const Request& request);
 
  private:
-  Answer fault_call(const Call& call);
-  Answer resource_call(const Call& call, const Target& target);
-  Answer get(const Call& call, const Target& target);
-  Answer list(const Call& call, const Target& target);
-  Answer watch(const Call& call, const Target& target);
-  Answer create(const Call& call, const Target& target);
-  Answer update(const Call& call, const Target& target);
-  Answer patch(const Call& call, const Target& target);
-  Answer remove(const Call& call, const Target& target);
-  Answer remove_collection(const Call& call, const Target& target);
+  Response handle_faults(const Request& request);
+  Response handle_resource(const Request& request, const RequestInfo& info);
+  Response get(const Request& request, const RequestInfo& info);
+  Response list(const Request& request, const RequestInfo& info);
+  Response watch(const Request& request, const RequestInfo& info);
+  Response create(const Request& request, const RequestInfo& info);
+  Response update(const Request& request, const RequestInfo& info);
+  Response patch(const Request& request, const RequestInfo& info);
+  Response remove(const Request& request, const RequestInfo& info);
+  Response remove_collection(const Request& request, const RequestInfo& info);
 
   Api& api_;
-  Faults& faults_;
+  FaultInjector& faults_;
 };
 
-Answer refused(const Refusal& refusal);
-Answer json_answer(const Json& body, int code = 200);
+Response error_response(const StatusError& error);
+Response json_response(const Json& body, int code = 200);
 
 }  // namespace kindlb::apiserver

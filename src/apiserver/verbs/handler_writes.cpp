@@ -10,29 +10,30 @@ namespace {
 constexpr std::size_t kMaxWarnings = 4096;
 
 /// What the real server takes for a manager's name when none is given.
-std::string manager_of(const Call& call) {
-  const auto named = call.parameter("fieldManager");
+std::string manager_of(const Request& request) {
+  const auto named = request.parameter("fieldManager");
   if (!named.empty()) return named;
-  const auto agent = call.user_agent.substr(0, call.user_agent.find('/'));
+  const auto agent = request.user_agent.substr(0, request.user_agent.find('/'));
   return agent.empty() ? "unknown" : agent;
 }
 
-Outcome<WriteOptions> options_of(const Call& call, const Target& target) {
+ApiResult<WriteOptions> options_of(const Request& request, const RequestInfo& info) {
   WriteOptions options;
-  options.manager = manager_of(call);
-  options.subresource = target.subresource;
-  const auto dry_run = call.parameter("dryRun");
+  options.manager = manager_of(request);
+  options.subresource = info.subresource;
+  const auto dry_run = request.parameter("dryRun");
   if (!dry_run.empty() && dry_run != "All")
     return bad_request("dryRun: Unsupported value: \"" + dry_run + "\"");
   options.dry_run = !dry_run.empty();
-  options.force = call.parameter("force") == "true";
-  options.strict = call.parameter("fieldValidation") == "Strict";
+  options.force = request.parameter("force") == "true";
+  options.strict = request.parameter("fieldValidation") == "Strict";
   return options;
 }
 
 /// "Warn" is the default; "Ignore" wants silence. Headers have no room for thousands.
-void add_warnings(Answer& answer, const Call& call, const std::vector<std::string>& warnings) {
-  if (call.parameter("fieldValidation") == "Ignore") return;
+void add_warnings(Response& response, const Request& request,
+                  const std::vector<std::string>& warnings) {
+  if (request.parameter("fieldValidation") == "Ignore") return;
   std::size_t total = 0;
   for (const auto& warning : warnings) {
     total += warning.size();
@@ -43,17 +44,17 @@ void add_warnings(Answer& answer, const Call& call, const std::vector<std::strin
       if (c == '"' || c == '\\') text += '\\';
       text += c;
     }
-    answer.headers.emplace_back("Warning", "299 - \"" + text + "\"");
+    response.headers.emplace_back("Warning", "299 - \"" + text + "\"");
   }
 }
 
-Answer written_answer(const Outcome<Written>& result, const Call& call) {
-  if (!result) return refused(result.refusal());
-  Answer answer;
-  answer.code = result->created ? 201 : 200;
-  answer.body = result->object->text + "\n";
-  add_warnings(answer, call, result->warnings);
-  return answer;
+Response write_response(const ApiResult<WriteResult>& result, const Request& request) {
+  if (!result) return error_response(result.error());
+  Response response;
+  response.code = result->created ? 201 : 200;
+  response.body = result->object->text + "\n";
+  add_warnings(response, request, result->warnings);
+  return response;
 }
 
 std::optional<PatchType> patch_type(const std::string& content_type) {
@@ -65,12 +66,12 @@ std::optional<PatchType> patch_type(const std::string& content_type) {
   return std::nullopt;
 }
 
-Outcome<DeleteOptions> delete_options(const Call& call) {
+ApiResult<DeleteOptions> delete_options(const Request& request) {
   DeleteOptions options;
-  options.dry_run = call.parameter("dryRun") == "All";
-  if (call.body.empty()) return options;
-  const auto body = read_body(call.body, call.content_type, "DeleteOptions");
-  if (!body) return body.refusal();
+  options.dry_run = request.parameter("dryRun") == "All";
+  if (request.body.empty()) return options;
+  const auto body = read_body(request.body, request.content_type, "DeleteOptions");
+  if (!body) return body.error();
   options.uid = text_at(*body, {"preconditions", "uid"});
   options.resource_version = text_at(*body, {"preconditions", "resourceVersion"});
   options.dry_run = options.dry_run || !list_at(*body, {"dryRun"}).empty();
@@ -95,79 +96,81 @@ Json success(const Resource& resource, const Json& object) {
 }
 }  // namespace
 
-Answer Handler::create(const Call& call, const Target& target) {
-  const auto options = options_of(call, target);
-  if (!options) return refused(options.refusal());
-  const auto body = read_body(call.body, call.content_type, target.resource->kind);
-  if (!body) return refused(body.refusal());
+Response Handler::create(const Request& request, const RequestInfo& info) {
+  const auto options = options_of(request, info);
+  if (!options) return error_response(options.error());
+  const auto body = read_body(request.body, request.content_type, info.resource->kind);
+  if (!body) return error_response(body.error());
   // A namespaced object may be posted to the collection of all namespaces only if it says where.
-  if (target.resource->namespaced && target.ns.empty()) return refused(method_not_allowed());
-  return written_answer(api_.create(*target.resource, target.ns, *body, *options), call);
+  if (info.resource->namespaced && info.ns.empty()) return error_response(method_not_allowed());
+  return write_response(api_.create(*info.resource, info.ns, *body, *options), request);
 }
 
-Answer Handler::update(const Call& call, const Target& target) {
-  const auto options = options_of(call, target);
-  if (!options) return refused(options.refusal());
-  const auto body = read_body(call.body, call.content_type, target.resource->kind);
-  if (!body) return refused(body.refusal());
-  return written_answer(api_.update(*target.resource, {target.ns, target.name}, *body, *options),
-                        call);
+Response Handler::update(const Request& request, const RequestInfo& info) {
+  const auto options = options_of(request, info);
+  if (!options) return error_response(options.error());
+  const auto body = read_body(request.body, request.content_type, info.resource->kind);
+  if (!body) return error_response(body.error());
+  return write_response(api_.update(*info.resource, {info.ns, info.name}, *body, *options),
+                        request);
 }
 
-Answer Handler::patch(const Call& call, const Target& target) {
-  const auto type = patch_type(call.content_type);
+Response Handler::patch(const Request& request, const RequestInfo& info) {
+  const auto type = patch_type(request.content_type);
   if (!type)
-    return refused({.code = 415,
-                    .reason = "UnsupportedMediaType",
-                    .message = "the body of the request was in an unknown format - accepted media "
+    return error_response({.code = 415,
+                           .reason = "UnsupportedMediaType",
+                           .message =
+                               "the body of the request was in an unknown format - accepted media "
                                "types include: application/json-patch+json, "
                                "application/merge-patch+json, "
                                "application/strategic-merge-patch+json, "
                                "application/apply-patch+yaml"});
-  const auto options = options_of(call, target);
-  if (!options) return refused(options.refusal());
-  if (*type == PatchType::Apply && call.parameter("fieldManager").empty())
-    return refused({.code = 422,
-                    .reason = "Invalid",
-                    .message = "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required "
-                               "value: is required for apply patch",
-                    .group = "meta.k8s.io",
-                    .kind = "PatchOptions",
-                    .causes = {{"FieldValueRequired", "Required value: is required for apply patch",
-                                "fieldManager"}}});
-  const auto body = read_body(call.body, call.content_type, target.resource->kind);
-  if (!body) return refused(body.refusal());
-  return written_answer(
-      api_.patch(*target.resource, {target.ns, target.name}, *type, *body, *options), call);
+  const auto options = options_of(request, info);
+  if (!options) return error_response(options.error());
+  if (*type == PatchType::Apply && request.parameter("fieldManager").empty())
+    return error_response(
+        {.code = 422,
+         .reason = "Invalid",
+         .message = "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required "
+                    "value: is required for apply patch",
+         .group = "meta.k8s.io",
+         .kind = "PatchOptions",
+         .causes = {{"FieldValueRequired", "Required value: is required for apply patch",
+                     "fieldManager"}}});
+  const auto body = read_body(request.body, request.content_type, info.resource->kind);
+  if (!body) return error_response(body.error());
+  return write_response(api_.patch(*info.resource, {info.ns, info.name}, *type, *body, *options),
+                        request);
 }
 
-Answer Handler::remove(const Call& call, const Target& target) {
-  const auto options = delete_options(call);
-  if (!options) return refused(options.refusal());
-  const auto result = api_.remove(*target.resource, {target.ns, target.name}, *options);
-  if (!result) return refused(result.refusal());
+Response Handler::remove(const Request& request, const RequestInfo& info) {
+  const auto options = delete_options(request);
+  if (!options) return error_response(options.error());
+  const auto result = api_.remove(*info.resource, {info.ns, info.name}, *options);
+  if (!result) return error_response(result.error());
   const auto& object = (*result)->value;
-  const bool pending = find(object, {"metadata", "deletionTimestamp"}) != nullptr;
-  if (pending || returns_deleted(*target.resource))
+  const bool pending = is_terminating(object);
+  if (pending || returns_deleted(*info.resource))
     return {.code = 200, .body = (*result)->text + "\n"};
-  return json_answer(success(*target.resource, object));
+  return json_response(success(*info.resource, object));
 }
 
-Answer Handler::remove_collection(const Call& call, const Target& target) {
-  if (target.resource->namespaced && target.ns.empty()) return refused(method_not_allowed());
-  const auto options = delete_options(call);
-  if (!options) return refused(options.refusal());
-  Call listing = call;
+Response Handler::remove_collection(const Request& request, const RequestInfo& info) {
+  if (info.resource->namespaced && info.ns.empty()) return error_response(method_not_allowed());
+  const auto options = delete_options(request);
+  if (!options) return error_response(options.error());
+  Request listing = request;
   listing.accept.clear();
-  auto answer = list(listing, target);
-  if (answer.code != 200) return answer;
-  const auto listed = parse_bounded(answer.body);
+  auto response = list(listing, info);
+  if (response.code != 200) return response;
+  const auto listed = parse_bounded(response.body);
   for (const auto& object : list_at(listed, {"items"})) {
-    const auto gone = api_.remove(*target.resource, key_of(object), *options);
+    const auto gone = api_.remove(*info.resource, key_of(object), *options);
     // Somebody else was faster, or holds it: neither keeps the others.
-    if (!gone && gone.refusal().code != 404) return refused(gone.refusal());
+    if (!gone && gone.error().code != 404) return error_response(gone.error());
   }
-  return answer;
+  return response;
 }
 
 }  // namespace kindlb::apiserver

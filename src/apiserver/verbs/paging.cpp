@@ -34,15 +34,15 @@ std::string token_of(Revision revision, const ObjectKey& key) {
   return to_hex(dump(Json::array({revision, key.ns, key.name})));
 }
 
-void cut(std::string& text, const std::string& part) {
+void erase_first(std::string& text, const std::string& part) {
   if (const auto at = text.find(part); at != std::string::npos) text.erase(at, part.size());
 }
 
 /// The list says it for all. Top-level keys come before those of the same name further down, except
 /// for kinds of others, which are not ours.
 std::string without_type(std::string text, const Resource& resource) {
-  cut(text, "\"apiVersion\":\"" + resource.api_version() + "\",");
-  cut(text, "\"kind\":\"" + resource.kind + "\",");
+  erase_first(text, "\"apiVersion\":\"" + resource.api_version() + "\",");
+  erase_first(text, "\"kind\":\"" + resource.kind + "\",");
   return text;
 }
 
@@ -54,7 +54,7 @@ Json metadata_of(const Page& page) {
 }
 }  // namespace
 
-Outcome<PageRequest> PageRequest::parse(const std::string& limit, const std::string& token) {
+ApiResult<PageRequest> PageRequest::parse(const std::string& limit, const std::string& token) {
   PageRequest out;
   if (!limit.empty()) {
     std::int64_t number = 0;
@@ -74,7 +74,7 @@ Outcome<PageRequest> PageRequest::parse(const std::string& limit, const std::str
   return out;
 }
 
-Page cut_page(std::vector<ObjectPtr> objects, const PageRequest& request, Revision revision) {
+Page paginate(std::vector<ObjectPtr> objects, const PageRequest& request, Revision revision) {
   Page page;
   page.revision = revision;
   if (request.revision)
@@ -91,7 +91,7 @@ Page cut_page(std::vector<ObjectPtr> objects, const PageRequest& request, Revisi
   return page;
 }
 
-std::string page_text(const Page& page, const Resource& resource) {
+std::string encode_list(const Page& page, const Resource& resource) {
   std::string out =
       fmt::format("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
                   resource.kind, resource.api_version(), dump(metadata_of(page)));
@@ -104,7 +104,7 @@ std::string page_text(const Page& page, const Resource& resource) {
   return out + "]}\n";
 }
 
-std::string page_table(const Page& page, const Resource& resource) {
+std::string encode_table(const Page& page, const Resource& resource) {
   std::vector<Json> values;
   values.reserve(page.objects.size());
   for (const auto& object : page.objects) values.push_back(object->value);

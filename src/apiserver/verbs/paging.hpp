@@ -16,7 +16,7 @@ struct PageRequest {
   std::optional<Revision> revision;  ///< of the first page
   ObjectKey after;                   ///< the last object that was told
 
-  static Outcome<PageRequest> parse(const std::string& limit, const std::string& token);
+  static ApiResult<PageRequest> parse(const std::string& limit, const std::string& token);
 };
 
 struct Page {
@@ -26,8 +26,8 @@ struct Page {
   std::size_t remaining = 0;
 };
 
-Page cut_page(std::vector<ObjectPtr> objects, const PageRequest& request, Revision revision);
-std::string page_text(const Page& page, const Resource& resource);
-std::string page_table(const Page& page, const Resource& resource);
+Page paginate(std::vector<ObjectPtr> objects, const PageRequest& request, Revision revision);
+std::string encode_list(const Page& page, const Resource& resource);
+std::string encode_table(const Page& page, const Resource& resource);
 
 }  // namespace kindlb::apiserver

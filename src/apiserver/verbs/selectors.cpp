@@ -83,7 +83,7 @@ std::string value_of(const Json& object, const std::vector<std::string>& path) {
 }
 }  // namespace
 
-Outcome<LabelSelector::Requirement> LabelSelector::parse_one(std::string_view text) {
+ApiResult<LabelSelector::Requirement> LabelSelector::parse_one(std::string_view text) {
   const auto refuse = [&] {
     return bad_request(fmt::format("unable to parse requirement: '{}'", text));
   };
@@ -119,12 +119,12 @@ Outcome<LabelSelector::Requirement> LabelSelector::parse_one(std::string_view te
   return out;
 }
 
-Outcome<LabelSelector> LabelSelector::parse(std::string_view text) {
+ApiResult<LabelSelector> LabelSelector::parse(std::string_view text) {
   LabelSelector out;
   if (base::trimmed(text).empty()) return out;
   for (const auto part : split(text)) {
     auto requirement = parse_one(part);
-    if (!requirement) return requirement.refusal();
+    if (!requirement) return requirement.error();
     out.requirements_.push_back(std::move(*requirement));
   }
   return out;
@@ -162,7 +162,7 @@ bool LabelSelector::matches(const Json& labels) const {
                      [&](const auto& requirement) { return holds(requirement, labels); });
 }
 
-Outcome<FieldSelector> FieldSelector::parse(std::string_view text, const Resource& resource) {
+ApiResult<FieldSelector> FieldSelector::parse(std::string_view text, const Resource& resource) {
   FieldSelector out;
   if (base::trimmed(text).empty()) return out;
   const auto known = selectable(resource);

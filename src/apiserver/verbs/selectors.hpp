@@ -14,7 +14,7 @@ namespace kindlb::apiserver {
 class LabelSelector {
  public:
   /// "app=echo,tier!=db,zone in (a,b),canary,!legacy"
-  static Outcome<LabelSelector> parse(std::string_view text);
+  static ApiResult<LabelSelector> parse(std::string_view text);
   /// Every pair of this map must be there.
   static LabelSelector of_map(const Json& labels);
 
@@ -28,7 +28,7 @@ class LabelSelector {
     Operator op = Operator::Exists;
     std::vector<std::string> values;
   };
-  static Outcome<Requirement> parse_one(std::string_view text);
+  static ApiResult<Requirement> parse_one(std::string_view text);
   static bool holds(const Requirement& requirement, const Json& labels);
 
   std::vector<Requirement> requirements_;
@@ -37,7 +37,7 @@ class LabelSelector {
 class FieldSelector {
  public:
   /// "metadata.name=x,involvedObject.kind!=Service"; only fields that the real server selects by.
-  static Outcome<FieldSelector> parse(std::string_view text, const Resource& resource);
+  static ApiResult<FieldSelector> parse(std::string_view text, const Resource& resource);
 
   bool empty() const { return terms_.empty(); }
   bool matches(const Json& object) const;

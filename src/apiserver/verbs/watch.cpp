@@ -12,110 +12,111 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How long a lull may last before the caller looks whether its client is still there.
-constexpr auto kMoment = 250ms;
-constexpr auto kBookmarkEvery = 60s;
+constexpr auto kMaxQuiet = 250ms;
+constexpr auto kBookmarkInterval = 60s;
 /// What is made at a time: objects, and bytes.
-constexpr std::size_t kPieceChanges = 128;
-constexpr std::size_t kPieceBytes = 256U << 10U;
+constexpr std::size_t kMaxChangesPerChunk = 128;
+constexpr std::size_t kMaxChunkBytes = 256U << 10U;
 
-std::string line(const char* type, const std::string& object) {
+std::string encode_event(const char* type, const std::string& object) {
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object);
 }
 }  // namespace
 
-WatchStream::WatchStream(Store& store, Faults& faults, WatchPlan plan)
+WatchStream::WatchStream(Store& store, FaultInjector& faults, WatchOptions options)
     : store_(store),
       faults_(faults),
-      plan_(std::move(plan)),
-      dropped_(faults.dropped()),
-      end_(Clock::now() + plan_.timeout),
-      next_bookmark_(Clock::now() + kBookmarkEvery) {
-  begin();
+      options_(std::move(options)),
+      watch_drops_(faults.watch_drops()),
+      deadline_(Clock::now() + options_.timeout),
+      next_bookmark_(Clock::now() + kBookmarkInterval) {
+  start();
 }
 
 bool WatchStream::selects(const Object& object) const {
-  return (plan_.ns.empty() || text_at(object.value, {"metadata", "namespace"}) == plan_.ns) &&
-         plan_.labels.matches(map_at(object.value, {"metadata", "labels"})) &&
-         plan_.fields.matches(object.value);
+  return (options_.ns.empty() || text_at(object.value, {"metadata", "namespace"}) == options_.ns) &&
+         options_.labels.matches(map_at(object.value, {"metadata", "labels"})) &&
+         options_.fields.matches(object.value);
 }
 
-void WatchStream::begin() {
-  if (plan_.after && !plan_.initial_events) {
-    position_ = *plan_.after;
+void WatchStream::start() {
+  if (options_.after && !options_.initial_events) {
+    position_ = *options_.after;
     return;
   }
-  auto now = store_.list(*plan_.resource, plan_.ns);
+  auto now = store_.list(*options_.resource, options_.ns);
   position_ = now.revision;
   initial_ = std::move(now.objects);
   std::erase_if(initial_, [this](const ObjectPtr& object) { return !selects(*object); });
-  mark_initial_ = plan_.initial_events;
+  mark_initial_end_ = options_.initial_events;
 }
 
-std::string WatchStream::tell_initial() {
+std::string WatchStream::next_initial_events() {
   std::string out;
-  while (told_ < initial_.size() && out.size() < kPieceBytes)
-    tell(out, "ADDED", *std::exchange(initial_[told_++], nullptr));
-  if (told_ < initial_.size()) return out;
+  while (initial_sent_ < initial_.size() && out.size() < kMaxChunkBytes)
+    append_event(out, "ADDED", *std::exchange(initial_[initial_sent_++], nullptr));
+  if (initial_sent_ < initial_.size()) return out;
   initial_.clear();
-  told_ = 0;
-  if (std::exchange(mark_initial_, false)) tell_bookmark(out, true);
+  initial_sent_ = 0;
+  if (std::exchange(mark_initial_end_, false)) append_bookmark(out, true);
   return out;
 }
 
-void WatchStream::tell(std::string& out, const char* type, const Object& object) const {
-  out += line(
-      type, plan_.as_table ? dump(to_table(*plan_.resource, {&object.value, 1}, "")) : object.text);
+void WatchStream::append_event(std::string& out, const char* type, const Object& object) const {
+  out += encode_event(type, options_.as_table
+                                ? dump(to_table(*options_.resource, {&object.value, 1}, ""))
+                                : object.text);
 }
 
-void WatchStream::tell_change(std::string& out, const Change& change) const {
+void WatchStream::append_change(std::string& out, const Change& change) const {
   const bool before = change.before != nullptr && selects(*change.before);
   const bool after = change.after != nullptr && selects(*change.after);
   if (after) {
-    tell(out, before ? "MODIFIED" : "ADDED", *change.after);
+    append_event(out, before ? "MODIFIED" : "ADDED", *change.after);
   } else if (before && change.after == nullptr) {
-    tell(out, "DELETED", *change.last);
+    append_event(out, "DELETED", *change.last);
   } else if (before) {
     // Out of the selection is gone, as far as this watch is concerned: as it was, but with the
     // version of now.
     Json last = change.before->value;
     last["metadata"]["resourceVersion"] = std::to_string(change.revision);
     auto text = dump(last);
-    tell(out, "DELETED", {std::move(last), std::move(text), change.revision});
+    append_event(out, "DELETED", {std::move(last), std::move(text), change.revision});
   }
 }
 
-void WatchStream::tell_bookmark(std::string& out, bool end_of_initial) {
-  Json object{{"kind", plan_.resource->kind},
-              {"apiVersion", plan_.resource->api_version()},
+void WatchStream::append_bookmark(std::string& out, bool end_of_initial) {
+  Json object{{"kind", options_.resource->kind},
+              {"apiVersion", options_.resource->api_version()},
               {"metadata",
                {{"resourceVersion", std::to_string(position_)}, {"creationTimestamp", nullptr}}}};
   if (end_of_initial) object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
-  out += line("BOOKMARK", dump(object));
-  next_bookmark_ = Clock::now() + kBookmarkEvery;
+  out += encode_event("BOOKMARK", dump(object));
+  next_bookmark_ = Clock::now() + kBookmarkInterval;
 }
 
 std::optional<std::string> WatchStream::next(const std::stop_token& stop) {
   const auto now = Clock::now();
-  if (over_ || stop.stop_requested() || now >= end_ || faults_.dropped() != dropped_)
+  if (ended_ || stop.stop_requested() || now >= deadline_ || faults_.watch_drops() != watch_drops_)
     return std::nullopt;
-  if (!initial_.empty() || mark_initial_) return tell_initial();
-  const auto news =
-      store_.wait(*plan_.resource, position_, std::min(end_, now + kMoment), kPieceChanges);
+  if (!initial_.empty() || mark_initial_end_) return next_initial_events();
+  const auto batch = store_.wait(*options_.resource, position_,
+                                 std::min(deadline_, now + kMaxQuiet), kMaxChangesPerChunk);
   std::string out;
-  if (news.expired) {
-    over_ = true;
-    const auto refusal =
+  if (batch.expired) {
+    ended_ = true;
+    const auto error =
         expired(fmt::format("too old resource version: {} ({})", position_, store_.revision()));
-    return line("ERROR", dump(to_status(refusal)));
+    return encode_event("ERROR", dump(to_status(error)));
   }
-  position_ = news.up_to;
-  for (const auto& change : news.changes) {
-    tell_change(out, change);
-    if (out.size() < kPieceBytes) continue;
+  position_ = batch.up_to;
+  for (const auto& change : batch.changes) {
+    append_change(out, change);
+    if (out.size() < kMaxChunkBytes) continue;
     position_ = change.revision;
     break;
   }
-  if (plan_.bookmarks && Clock::now() >= next_bookmark_) tell_bookmark(out, false);
+  if (options_.bookmarks && Clock::now() >= next_bookmark_) append_bookmark(out, false);
   return out;
 }
 

@@ -14,7 +14,7 @@
 
 namespace kindlb::apiserver {
 
-struct WatchPlan {
+struct WatchOptions {
   const Resource* resource = nullptr;
   std::string ns;
   LabelSelector labels;
@@ -29,7 +29,7 @@ struct WatchPlan {
 
 class WatchStream {
  public:
-  WatchStream(Store& store, Faults& faults, WatchPlan plan);
+  WatchStream(Store& store, FaultInjector& faults, WatchOptions options);
 
   /// Lines to send: empty when nothing happened for a moment; nothing when the watch is over. Never
   /// much more than fits the network's buffers: what a slow client has not read yet waits in the
@@ -40,23 +40,23 @@ class WatchStream {
   using Clock = std::chrono::steady_clock;
 
   bool selects(const Object& object) const;
-  void begin();
-  std::string tell_initial();
-  void tell(std::string& out, const char* type, const Object& object) const;
-  void tell_change(std::string& out, const Change& change) const;
-  void tell_bookmark(std::string& out, bool end_of_initial);
+  void start();
+  std::string next_initial_events();
+  void append_event(std::string& out, const char* type, const Object& object) const;
+  void append_change(std::string& out, const Change& change) const;
+  void append_bookmark(std::string& out, bool end_of_initial);
 
   Store& store_;
-  Faults& faults_;
-  WatchPlan plan_;
+  FaultInjector& faults_;
+  WatchOptions options_;
   Revision position_ = 0;
   std::vector<ObjectPtr> initial_;  ///< the state of now, as far as it is not told yet
-  std::size_t told_ = 0;
-  bool mark_initial_ = false;  ///< its end is to be told, too
-  std::uint64_t dropped_;
-  Clock::time_point end_;
+  std::size_t initial_sent_ = 0;
+  bool mark_initial_end_ = false;  ///< its end is to be told, too
+  std::uint64_t watch_drops_;
+  Clock::time_point deadline_;
   Clock::time_point next_bookmark_;
-  bool over_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace kindlb::apiserver

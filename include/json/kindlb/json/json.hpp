@@ -26,9 +26,9 @@ const Json* find(const Json& root, Path path);
 /// Empty, zero, false when absent or of another type.
 std::string text_at(const Json& root, Path path);
 std::int64_t number_at(const Json& root, Path path);
-bool true_at(const Json& root, Path path);
+bool bool_at(const Json& root, Path path);
 /// Absent: neither true nor false.
-std::optional<bool> flag_at(const Json& root, Path path);
+std::optional<bool> optional_bool_at(const Json& root, Path path);
 std::vector<std::string> texts_at(const Json& root, Path path);
 
 /// An empty array or object when absent or of another type.
