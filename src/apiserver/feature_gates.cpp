@@ -8,6 +8,7 @@ namespace kindlb::apiserver {
 namespace {
 using Member = bool FeatureGates::*;
 
+/// Sorted by name, as the error message lists them.
 const std::map<std::string, Member>& gates_by_name() {
   static const std::map<std::string, Member> kGates{
       {"LoadBalancerStatusImprovements", &FeatureGates::load_balancer_status_improvements},

@@ -1,5 +1,5 @@
 #pragma once
-// The API server is about JSON: here its names need no qualification.
+// Makes the names of the json module available unqualified: nearly every function here uses them.
 
 #include "kindlb/json/json.hpp"
 

@@ -13,20 +13,23 @@
 namespace kindlb::apiserver {
 
 namespace {
+/// Not cryptographic: uids and suffixes have to be unique, not secret.
 std::uint64_t random_bits() {
   thread_local std::mt19937_64 generator{std::random_device{}()};
   return generator();
 }
 
-/// Kinds whose specs are counted; Services are not among them.
+/// Kinds whose registry strategy maintains metadata.generation. That of Services does not.
 bool has_generation(const Resource& resource) {
   return &resource == &endpoint_slices() || &resource == &pods();
 }
 
+/// These names become DNS labels; other kinds allow subdomains.
 bool requires_label_name(const Resource& resource) {
   return &resource == &services() || &resource == &namespaces();
 }
 
+/// Keys are validated in lower case and the total size is limited (TotalAnnotationSizeLimitB).
 void check_annotations(const Json& object, FieldErrors& errors) {
   constexpr std::size_t kMaxSize = std::size_t{256} << 10U;
   std::size_t size = 0;
@@ -39,6 +42,7 @@ void check_annotations(const Json& object, FieldErrors& errors) {
     errors.invalid("metadata.annotations", "", "may not be more than 262144 bytes");
 }
 
+/// Qualified names, apart from the two that the garbage collector uses.
 void check_finalizers(const Json& object, FieldErrors& errors) {
   const auto finalizers = texts_at(object, {"metadata", "finalizers"});
   for (std::size_t i = 0; i < finalizers.size(); ++i) {
@@ -57,6 +61,7 @@ bool differs(const Json& object, const Json& current, const char* field) {
   return !given.empty() && given != text_at(current, {"metadata", field});
 }
 
+/// Everything but metadata and status counts as spec: some kinds have no field of that name.
 bool spec_changed(const Json& a, const Json& b) {
   auto left = a;
   auto right = b;
@@ -161,7 +166,8 @@ std::optional<StatusError> preserve_system_metadata(Json& object, const Json& cu
   }
   object["apiVersion"] = resource.api_version();
   object["kind"] = resource.kind;
-  // A slice's labels say whose it is, and count.
+  // EndpointSlices: a changed label increments the generation, too, since it can move a slice to
+  // another Service.
   const bool relabelled =
       &resource == &endpoint_slices() &&
       map_at(object, {"metadata", "labels"}) != map_at(current, {"metadata", "labels"});

@@ -1,5 +1,6 @@
 #pragma once
-// What the server gives an object itself: names, uids, times.
+// ObjectMeta: the fields that the server sets (uid, creationTimestamp, generation, generated
+// names), those that an update cannot change, and the validation of those that clients set.
 
 #include "json.hpp"
 #include "schema/resources.hpp"
@@ -12,8 +13,10 @@
 
 namespace kindlb::apiserver {
 
+/// Return a random UUID, version 4.
 std::string new_uid();
-/// Five characters that cannot be mistaken for each other.
+/// Return what generateName appends: five characters of kube-apiserver's alphabet, which has no
+/// vowels (no words) and no characters that look alike.
 std::string random_name_suffix();
 /// "2026-01-31T12:00:00Z"
 std::string rfc3339(std::time_t time);
@@ -24,14 +27,15 @@ ObjectKey key_of(const Json& object);
 bool is_terminating(const Json& object);
 bool has_finalizers(const Json& object);
 
-/// Labels, annotations, name and finalizers are well-formed.
+/// Validate name, labels, annotations and finalizers.
 std::optional<StatusError> validate_metadata(const Json& object, const Resource& resource);
 
-/// The metadata of a new object of this name: uid, times and what else clients cannot choose.
+/// Set the fields of a new object that clients cannot choose, as FillObjectMetaSystemFields.
 void fill_system_metadata(Json& object, const Resource& resource, const std::string& ns);
 
-/// The metadata that an update cannot change, restored from `current`. Refused when the client
-/// tried to, or wrote against another version.
+/// Restore from `current` the fields that an update cannot change, and increment the generation if
+/// the spec changed. Fails when the client sent another name or uid (422), or a resourceVersion
+/// that is not the current one (409): that is how optimistic locking works.
 std::optional<StatusError> preserve_system_metadata(Json& object, const Json& current,
                                                     const Resource& resource);
 

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using core::Error;
 using core::ErrorKind;
 
-/// Not "application/json" alone: the library would compress that, and hold a watch's lines back
+/// Not "application/json" alone: httplib would compress that, and hold back the events of a watch
 /// until its buffer is full.
 constexpr const char* kJson = "application/json; charset=utf-8";
 
@@ -44,6 +44,7 @@ bool has_body(const httplib::Request& request) {
   return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
 }
 
+/// The Status for errors that come from reading a request, before any handler.
 StatusError error_for(int code) {
   if (code == 413)
     return {.code = 413,
@@ -67,8 +68,8 @@ std::string status_body(int code) {
   return dump(to_status(error_for(code))) + "\n";
 }
 
-/// Half of the files this process may open: the rest is for those whose requests are answered, and
-/// for everything else it does.
+/// At most half of the descriptors that this process may open. The rest is for connections whose
+/// requests are being answered, and for everything else in this process.
 std::size_t max_connections(std::size_t wanted) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return std::min<std::size_t>(wanted, 512);
@@ -88,6 +89,9 @@ http_server::HttpListener::Options listener_options(const ServerOptions& options
   return out;
 }
 
+/// The order of members matters: http_ refers to the handler, and that to the API and the faults.
+/// Threads: the listener accepts, workers of http_ run handlers and watches, the saver writes the
+/// state file, the slice controller reconciles.
 class HttpServer final : public Server {
  public:
   HttpServer(const ServerOptions& options, const Api::Options& api,
@@ -143,6 +147,7 @@ core::Result<void> HttpServer::start() {
   if (options_.port != 0) port_ = options_.port;
   http_.set_accept_backlog();
   listener_ = std::jthread([this] { http_.listen_after_bind(); });
+  // listen_after_bind() marks the server as running before it accepts; stop() works only then.
   while (!http_.is_running()) std::this_thread::yield();
   if (!options_.state_file.empty())
     saver_ = std::jthread([this](const std::stop_token& stop) { run_saver(stop); });
@@ -154,7 +159,7 @@ core::Result<void> HttpServer::start() {
 
 void HttpServer::configure() {
   http_.set_payload_max_length(options_.max_body);
-  // The library's default would let two servers share the port, and each get half of the requests.
+  // httplib's default, SO_REUSEPORT, would let two servers share a port and its requests.
   http_.set_socket_options([](int socket) {
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -162,7 +167,8 @@ void HttpServer::configure() {
   const auto handler = [this](const httplib::Request& request, httplib::Response& response) {
     handle(request, response);
   };
-  // A DELETE without a body would be read until its connection ends, so it must not come that far.
+  // httplib reads a DELETE without Content-Length until the connection ends, so requests without a
+  // body are handled before it gets there.
   http_.set_pre_routing_handler(
       [handler](const httplib::Request& request, httplib::Response& response) {
         if (has_body(request)) return httplib::Server::HandlerResponse::Unhandled;
@@ -175,7 +181,7 @@ void HttpServer::configure() {
   http_.Patch(".*", handler);
   http_.Delete(".*", handler);
   http_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
-    if (!response.body.empty()) return;  // ours; the others come from reading the request
+    if (!response.body.empty()) return;  // from a handler; others stem from parsing the request
     http_server::HttpListener::close_after_response();
     response.set_header("Connection", "close");
     response.set_content(status_body(response.status), kJson);
@@ -189,7 +195,7 @@ void HttpServer::configure() {
 
 void HttpServer::handle(const httplib::Request& request, httplib::Response& response) {
   auto answer = handler_.handle(to_request(request));
-  // Bounded by the fault's own limit, and cut short by a stop.
+  // An injected delay: bounded by the fault injector, and cut short by stop().
   for (const auto until = std::chrono::steady_clock::now() + answer.delay;
        std::chrono::steady_clock::now() < until && !stopping_.stop_requested();)
     std::this_thread::sleep_for(10ms);
@@ -212,6 +218,7 @@ void HttpServer::stream(WatchOptions watch, httplib::Response& response) {
     response.set_content(dump(to_status(error)) + "\n", kJson);
     return;
   }
+  // A watch occupies its worker thread until it ends; max_watches leaves threads for requests.
   const auto lines = std::make_shared<WatchStream>(api_.store(), faults_, std::move(watch));
   response.status = 200;
   response.set_chunked_content_provider(
@@ -222,6 +229,7 @@ void HttpServer::stream(WatchOptions watch, httplib::Response& response) {
           sink.done();
           return true;
         }
+        // Nothing happened: only check whether the client is still connected.
         return text->empty() ? sink.is_writable() : sink.write(text->data(), text->size());
       },
       [this](bool) { --watches_; });
@@ -231,6 +239,7 @@ void HttpServer::run_saver(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
+  // Runs once more after the stop is requested, so that the last changes are saved.
   Revision saved = 0;
   bool last = false;
   while (!std::exchange(last, stop.stop_requested())) {
@@ -241,8 +250,7 @@ void HttpServer::run_saver(const std::stop_token& stop) {
 }
 
 std::string HttpServer::kubeconfig() const {
-  // Over TLS kubectl asks people for a password unless it has something to show. Nobody looks at
-  // it.
+  // Over TLS, kubectl prompts for a password unless it has a credential. It is not checked.
   constexpr const char* kUser = "{token: anybody}";
   const auto server = options_.tls
                           ? fmt::format("server: https{}\n    certificate-authority-data: {}",
@@ -259,12 +267,13 @@ std::string HttpServer::kubeconfig() const {
 
 void HttpServer::stop() {
   stopping_.request_stop();
+  // Watches wait in the store: wake them, or stopping would take as long as their next check.
   api_.store().wake();
   http_.stop();
   listener_ = {};
   http_.close_all();
   slice_controller_ = {};
-  saver_ = {};  // last: it saves once more
+  saver_ = {};  // last: it saves the final state before it ends
 }
 }  // namespace
 

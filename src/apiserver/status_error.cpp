@@ -12,6 +12,7 @@ std::string qualified(const Resource& resource) {
   return resource.group.empty() ? resource.plural : resource.plural + "." + resource.group;
 }
 
+/// An error about one object of a resource.
 StatusError about(int code, const char* reason, const Resource& resource, const std::string& name,
                   std::string message) {
   return {.code = code,
@@ -43,7 +44,7 @@ Json details_of(const StatusError& error) {
   return details;
 }
 
-/// One fault stands alone; several are a bracketed list.
+/// As apimachinery's aggregate prints errors: one as it is, several as a bracketed list.
 std::string joined(const std::vector<Cause>& causes) {
   std::string text;
   for (const auto& cause : causes) {
@@ -100,6 +101,7 @@ StatusError bad_request(std::string message) {
 }
 
 StatusError invalid(const Resource& resource, const std::string& name, std::vector<Cause> causes) {
+  // Invalid reports the kind (Service), other errors the resource (services).
   const auto kind = resource.group.empty() ? resource.kind : resource.kind + "." + resource.group;
   return {.code = 422,
           .reason = "Invalid",

@@ -1,6 +1,8 @@
 #pragma once
-// What the API says when it does not do what it was asked: the value behind a Status object. These
-// are the server's answers, not failures of the environment, so they are no core::Error.
+// The errors of the API, as apimachinery's StatusError: a request that fails is answered with a
+// metav1.Status, and these are the values behind it. The messages are kube-apiserver's, word for
+// word where the contract tests compare them: clients print them, and some parse them. Not
+// core::Error, which stands for failures of the environment.
 
 #include "json.hpp"
 #include "kindlb/core/assert.hpp"
@@ -14,6 +16,7 @@ namespace kindlb::apiserver {
 
 struct Resource;
 
+/// An entry of status.details.causes: what is wrong with one field.
 struct Cause {
   std::string reason;  ///< FieldValueInvalid, FieldValueRequired, ...
   std::string message;
@@ -23,18 +26,19 @@ struct Cause {
 };
 
 struct StatusError {
-  int code = 500;
+  int code = 500;  ///< HTTP
   std::string reason = "InternalError";
   std::string message;
-  std::string group;  ///< of `kind`
-  std::string kind;   ///< the resource or the kind, whichever the real server names
+  std::string group;  ///< details.group, of `kind`
+  std::string kind;   ///< details.kind: the plural or the kind, whichever kube-apiserver reports
   std::string name;
   std::vector<Cause> causes;
-  int retry_after = 0;  ///< seconds; zero: not told
+  int retry_after = 0;  ///< seconds; zero: no Retry-After
 
   bool operator==(const StatusError&) const = default;
 };
 
+/// Return the metav1.Status of an error.
 Json to_status(const StatusError& error);
 
 StatusError not_found(const Resource& resource, const std::string& name);
@@ -51,7 +55,7 @@ StatusError method_not_allowed();
 StatusError too_many(std::string message, int retry_after);
 StatusError internal(const std::string& message);
 
-/// A value, or why not.
+/// A value, or the error to answer the request with.
 template <typename T>
 class [[nodiscard]] ApiResult {
  public:

@@ -9,6 +9,7 @@ namespace kindlb::json {
 namespace {
 constexpr int kMaxDepth = 128;
 
+/// Scan the text before parsing: the parser itself recurses. Brackets in strings do not count.
 bool too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;

@@ -9,7 +9,7 @@
 namespace kindlb::apiserver {
 
 namespace {
-/// The version whose API this follows; kubectl accepts one minor version more or less.
+/// The Kubernetes minor version that is reported; kubectl supports one more or less than its own.
 constexpr const char* kMinor = "34";
 
 Json version() {
@@ -37,6 +37,7 @@ Json group_list() {
   return {{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", list}};
 }
 
+/// The legacy group "" is discovered through /api, all others through /apis.
 Json core_versions() {
   return {{"kind", "APIVersions"},
           {"versions", Json::array({"v1"})},
@@ -55,6 +56,7 @@ Json resource_of(const Resource& resource) {
   return out;
 }
 
+/// Subresources are separate entries; kubectl uses this one for --subresource=status.
 Json status_of(const Resource& resource) {
   return {{"name", resource.plural + "/status"},
           {"singularName", ""},

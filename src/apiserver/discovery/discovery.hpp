@@ -1,5 +1,5 @@
 #pragma once
-// What the API says about itself: versions, groups, resources.
+// The discovery endpoints: /version, /api, /apis and the resource list of each group version.
 
 #include "json.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace kindlb::apiserver {
 
-/// Nothing: the path is none of these.
+/// Nothing: the path is not a discovery endpoint.
 std::optional<Json> discovery(const std::string& path);
 
 }  // namespace kindlb::apiserver

@@ -12,6 +12,7 @@ using Kind = Shape::Kind;
 
 constexpr std::string_view kRoot = "/openapi/v3";
 
+/// Not io.k8s.api: these schemas are shorter than those of Kubernetes.
 std::string component(const std::string& type) {
   return "io.kindlb.sandbox.v1." + type;
 }
@@ -88,6 +89,7 @@ Json parameter(const char* name) {
   return {{"name", name}, {"in", "query"}, {"schema", {{"type", "string"}}}};
 }
 
+/// kubectl looks for the parameter fieldValidation to decide whether the server validates.
 Json operation(const char* action, const Resource& resource) {
   return {{"x-kubernetes-action", action},
           {"x-kubernetes-group-version-kind",
@@ -97,8 +99,8 @@ Json operation(const char* action, const Resource& resource) {
           {"responses", Json::object()}};
 }
 
-/// kubectl makes its strategic merge patches from these schemas where the operation takes one. Only
-/// for Services: the other kinds have parts without a shape, and there kubectl's own types serve.
+/// kubectl computes strategic merge patches from these schemas if the operation accepts them, else
+/// from its built-in types. Only Services are described completely enough for the former.
 Json patch_operation(const Resource& resource) {
   auto out = operation("patch", resource);
   Json content{{"application/json-patch+json", Json::object()},

@@ -1,6 +1,6 @@
 #pragma once
-// OpenAPI v3 as far as kubectl needs it: schemas for `explain` and for the patches of `apply`, and
-// enough of the paths to say that the server validates fields.
+// OpenAPI v3 as far as kubectl needs it: schemas for `kubectl explain` and for the patches of
+// `kubectl apply`, and the paths from which it learns that the server validates fields.
 
 #include "json.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace kindlb::apiserver {
 
-/// Nothing: the path is none of these.
+/// Nothing: the path is not an OpenAPI endpoint.
 std::optional<Json> openapi(const std::string& path);
 
 }  // namespace kindlb::apiserver

@@ -9,7 +9,7 @@ namespace {
 using Kind = Shape::Kind;
 using ListType = Shape::ListType;
 
-/// What `live` has stays where it was; what only `config` has comes behind it.
+/// Live elements keep their order; elements that only `config` has are appended.
 Json merge_list(const Json& live, const Json& config, const Shape& shape) {
   Json out = live;
   std::unordered_map<std::string, std::size_t> places;
@@ -36,6 +36,7 @@ Json merge_object(const Json& live, const Json& config, const Shape& shape) {
   return out;
 }
 
+/// Whether a value goes as a whole: no other manager owns it or anything in it.
 bool is_removed(const FieldSet& removed, const FieldSet* kept) {
   return removed.member && (kept == nullptr || kept->empty());
 }
@@ -62,13 +63,14 @@ void remove_from_object(Json& value, const Shape& shape, const FieldSet& removed
       value.erase(found);
     else
       remove_fields(*found, shape_below(shape, key), child, or_none(rest));
-    // A map or list that lost its last element was only there for it.
+    // No manager owns the container itself, so it goes with its last element.
     const auto left = value.find(key);
     if (rest == nullptr && left != value.end() && left->is_structured() && left->empty())
       value.erase(left);
   }
 }
 
+/// Rebuilds the list, since removing elements one by one would be quadratic.
 void remove_from_list(Json& value, const Shape& shape, const FieldSet& removed,
                       const FieldSet& kept) {
   Json out = Json::array();
@@ -85,6 +87,8 @@ void remove_from_list(Json& value, const Shape& shape, const FieldSet& removed,
 }  // namespace
 
 Json merge_typed(const Json& live, const Json& config, const Shape& shape) {
+  // The type of the schema decides, not that of the values: a map whose type is atomic is replaced
+  // even if both sides are objects.
   const bool atomic = (shape.kind == Kind::Map && shape.atomic_map) ||
                       (shape.kind == Kind::List && shape.list_type == ListType::Atomic);
   if (atomic) return config;

@@ -1,5 +1,6 @@
 #pragma once
-// Values put together by the rules of their shape: what server-side apply does to an object.
+// The merge of server-side apply, by the list and map types of the schema (KEP-555). Pure; knows no
+// managers: managed_fields decides what is removed.
 
 #include "json.hpp"
 #include "merge/field_set.hpp"
@@ -7,12 +8,12 @@
 
 namespace kindlb::apiserver {
 
-/// `live` with everything that `config` names: structs, maps, sets and keyed lists piece by piece,
-/// everything else as a whole.
+/// Return `live` with all fields of `config` set. Structs, maps, and lists of type map and set are
+/// merged element by element, new elements last; everything else is replaced.
 Json merge_typed(const Json& live, const Json& config, const Shape& shape);
 
-/// Takes out of `value` what is in `gone`; an element of a list goes only if nothing of it is in
-/// `kept`.
+/// Remove the fields in `removed` from `value`. An element of a list or map stays as long as `kept`
+/// has anything of it: another manager still owns a part.
 void remove_fields(Json& value, const Shape& shape, const FieldSet& removed, const FieldSet& kept);
 
 }  // namespace kindlb::apiserver

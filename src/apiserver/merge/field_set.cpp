@@ -8,6 +8,7 @@ namespace {
 using Kind = Shape::Kind;
 using ListType = Shape::ListType;
 
+/// Empty subsets are not stored, so that equal sets have equal trees.
 void keep(FieldSet& set, const std::string& step, FieldSet child) {
   if (!child.empty()) set.children[step] = std::move(child);
 }
@@ -18,6 +19,7 @@ std::string default_of(const Shape& list, const std::string& key) {
   return field == nullptr ? std::string() : field->default_value;
 }
 
+/// Depth first, in the order of the path elements, as conflicts list them.
 void collect(const FieldSet& set, const std::string& path, std::vector<std::string>& out) {
   if (set.member) out.push_back(path);
   for (const auto& [step, child] : set.children) {
@@ -37,7 +39,7 @@ void collect(const FieldSet& set, const std::string& path, std::vector<std::stri
   }
 }
 
-/// Whether a value of this shape is tracked as a whole.
+/// Whether a value of this shape has one owner as a whole: scalars and what is atomic.
 bool is_leaf(const Json& value, const Shape& shape) {
   if (shape.kind == Kind::Struct) return !value.is_object();
   if (shape.kind == Kind::Map) return shape.atomic_map || !value.is_object();
@@ -46,7 +48,7 @@ bool is_leaf(const Json& value, const Shape& shape) {
   return true;
 }
 
-/// The parts of a container by their steps, each with its shape.
+/// The direct children of a value by path element, each with its shape.
 struct Part {
   const Json* value;
   const Shape* shape;
@@ -62,7 +64,8 @@ std::map<std::string, Part> parts_of(const Json& value, const Shape& shape) {
   return out;
 }
 
-/// What is owned beside what is in it: maps and lists, and the two structs that may be absent.
+/// What can be a member beside its children: maps, lists, and structs behind a pointer in the Go
+/// types, since these can be absent.
 bool is_container(const Shape& shape) {
   if (shape.kind == Kind::Struct)
     return shape.type->name == "SessionAffinityConfig" || shape.type->name == "ClientIPConfig";
@@ -70,6 +73,7 @@ bool is_container(const Shape& shape) {
 }
 }  // namespace
 
+// The three operations work path by path: membership of a path is independent of its children.
 FieldSet set_union(const FieldSet& a, const FieldSet& b) {
   FieldSet out = a;
   out.member = a.member || b.member;
@@ -100,6 +104,7 @@ FieldSet set_intersection(const FieldSet& a, const FieldSet& b) {
 
 Json to_fields_v1(const FieldSet& set) {
   Json out = Json::object();
+  // A leaf is written as {}: "." is needed only where children would hide the membership.
   if (set.member && !set.children.empty()) out["."] = Json::object();
   for (const auto& [step, child] : set.children) out[step] = to_fields_v1(child);
   return out;
@@ -136,6 +141,8 @@ std::string path_element(const Json& element, const Shape& list) {
 FieldSet fields_of(const Json& value, const Shape& shape, bool containers) {
   FieldSet out;
   const auto parts = parts_of(value, shape);
+  // An empty map or list is a leaf: otherwise no manager would own it, and no apply could remove
+  // it.
   if (is_leaf(value, shape) || parts.empty()) {
     out.member = true;
     return out;
@@ -143,6 +150,8 @@ FieldSet fields_of(const Json& value, const Shape& shape, bool containers) {
   out.member = containers && is_container(shape);
   for (const auto& [step, part] : parts) {
     auto child = fields_of(*part.value, *part.shape, containers);
+    // An element of a list of type map is owned itself, beside its fields: the owner of any field
+    // keeps the element alive.
     if (step.starts_with("k:")) child.member = true;
     keep(out, step, std::move(child));
   }
@@ -152,6 +161,7 @@ FieldSet fields_of(const Json& value, const Shape& shape, bool containers) {
 Comparison compare(const Json& before, const Json& after, const Shape& shape) {
   Comparison out;
   if (before == after) return out;
+  // Values differ, and at least one of them cannot be compared further.
   if (is_leaf(before, shape) || is_leaf(after, shape)) {
     out.changed = fields_of(after, shape, true);
     return out;

@@ -1,6 +1,10 @@
 #pragma once
-// A set of fields as server-side apply writes it (FieldsV1): a tree whose steps are "f:name",
-// "k:{\"port\":80}" for the element of a keyed list and "v:\"x\"" for that of a set. Pure values.
+// Sets of fields as managedFields records them (FieldsV1), and the set operations of
+// structured-merge-diff. A set is a tree of path elements:
+//   f:name          a field of a struct or a key of a map
+//   k:{"port":80}   an element of a list of type map, by its keys
+//   v:"x"           an element of a list of type set, by its value
+// Pure values.
 
 #include "json.hpp"
 #include "schema/schema.hpp"
@@ -12,7 +16,7 @@
 namespace kindlb::apiserver {
 
 struct FieldSet {
-  bool member = false;  ///< the place itself, not only what is below
+  bool member = false;  ///< contains this path itself ("." in FieldsV1), not only paths below
   std::map<std::string, FieldSet> children;
 
   bool empty() const { return !member && children.empty(); }
@@ -26,20 +30,23 @@ FieldSet set_intersection(const FieldSet& a, const FieldSet& b);
 Json to_fields_v1(const FieldSet& set);
 FieldSet from_fields_v1(const Json& json);
 
-/// ".spec.ports[port=80,protocol=\"TCP\"].name": how conflicts name fields.
+/// Return the paths as conflicts print them: .spec.ports[port=80,protocol="TCP"].name
 std::vector<std::string> paths_of(const FieldSet& set);
 
-/// The step to an element of a keyed list or set.
+/// Return the path element of an element of a list of type map or set. A key that is absent counts
+/// with its default (protocol: TCP), or an element without it would not match itself later.
 std::string path_element(const Json& element, const Shape& list);
 
-/// Every field that `value` has. With `containers`, maps and lists count beside what is in them, as
-/// they do for those who update; for those who apply they do not.
+/// Return the set of all fields of `value`. With `containers`, maps and lists are members beside
+/// what they contain: kube-apiserver records them for managers that update, not for those that
+/// apply.
 FieldSet fields_of(const Json& value, const Shape& shape, bool containers);
 
 struct Comparison {
-  FieldSet changed;  ///< new, or of another value
+  FieldSet changed;  ///< added, or with another value
   FieldSet removed;
 };
+/// Compare two objects field by field; atomic lists and maps count as one field.
 Comparison compare(const Json& before, const Json& after, const Shape& shape);
 
 }  // namespace kindlb::apiserver

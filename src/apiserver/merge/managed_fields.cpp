@@ -13,9 +13,11 @@
 namespace kindlb::apiserver {
 
 namespace {
-/// More writers than this are forgotten, oldest first: the book must not outgrow the object.
+/// kube-apiserver keeps ten Update entries per object and merges older ones; here the oldest are
+/// dropped, so that managedFields cannot outgrow the object.
 constexpr std::size_t kMaxUpdateManagers = 10;
 
+/// One entry of metadata.managedFields.
 struct Entry {
   std::string manager;
   std::string operation;
@@ -46,6 +48,7 @@ Json to_json(const Entry& entry, const Resource& resource) {
 }
 
 void write_entries(Json& object, std::vector<Entry> entries, const Resource& resource) {
+  // kube-apiserver's order: Apply before Update, then oldest first.
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.operation, a.time, a.manager, a.subresource) <
            std::tie(b.operation, b.time, b.manager, b.subresource);
@@ -54,6 +57,7 @@ void write_entries(Json& object, std::vector<Entry> entries, const Resource& res
                                        [](const Entry& e) { return e.operation == "Update"; });
   Json list = Json::array();
   for (const auto& entry : entries) {
+    // A manager that lost its last field disappears.
     if (entry.fields.empty()) continue;
     const bool forgotten = entry.operation == "Update" &&
                            update_managers-- > static_cast<std::ptrdiff_t>(kMaxUpdateManagers);
@@ -65,8 +69,8 @@ void write_entries(Json& object, std::vector<Entry> entries, const Resource& res
     object["metadata"]["managedFields"] = std::move(list);
 }
 
-/// What nobody manages: identity and what the server itself keeps; and the half of the object that
-/// the other endpoint owns.
+/// Remove what has no owner: the fields that the server sets, and the half of the object (spec or
+/// status) that a write through this endpoint does not change.
 FieldSet managed_only(FieldSet set, const FieldManager& field_manager) {
   set.member = false;
   for (const char* top : {"f:apiVersion", "f:kind"}) set.children.erase(top);
@@ -82,6 +86,7 @@ FieldSet managed_only(FieldSet set, const FieldManager& field_manager) {
   return set;
 }
 
+/// Find or append the entry of a manager. The reference is valid until `entries` grows.
 Entry& entry_for(std::vector<Entry>& entries, const char* operation,
                  const FieldManager& field_manager) {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
@@ -93,29 +98,32 @@ Entry& entry_for(std::vector<Entry>& entries, const char* operation,
   return entries.back();
 }
 
+/// The fields that an apply would take from one other manager.
 struct ManagerConflict {
-  std::string who;
+  std::string manager;
   std::vector<std::string> fields;
 };
 
+/// In the words of kube-apiserver; kubectl prints them and explains --force-conflicts.
 StatusError conflict_error(const std::vector<ManagerConflict>& conflicts) {
   StatusError out{.code = 409, .reason = "Conflict"};
   std::string lines;
   std::size_t count = 0;
   for (const auto& conflict : conflicts) {
     for (const auto& field : conflict.fields) {
-      out.causes.push_back({"FieldManagerConflict", "conflict with " + conflict.who, field});
+      out.causes.push_back({"FieldManagerConflict", "conflict with " + conflict.manager, field});
       lines += "\n- " + field;
       ++count;
     }
   }
   out.message = count == 1 ? fmt::format("Apply failed with 1 conflict: conflict with {}: {}",
-                                         conflicts[0].who, conflicts[0].fields[0])
+                                         conflicts[0].manager, conflicts[0].fields[0])
                            : fmt::format("Apply failed with {} conflicts: conflicts with {}:{}",
-                                         count, conflicts[0].who, lines);
+                                         count, conflicts[0].manager, lines);
   return out;
 }
 
+/// How conflicts name a manager: "kubectl" with subresource "status" using v1.
 std::string manager_name(const Entry& entry, const Resource& resource) {
   auto text = fmt::format("\"{}\"", entry.manager);
   if (!entry.subresource.empty())
@@ -124,6 +132,7 @@ std::string manager_name(const Entry& entry, const Resource& resource) {
   return text;
 }
 
+/// An object without what changes with every write.
 Json without_managed_fields(const Json& object) {
   Json copy = object;
   erase_at(copy, {"metadata"}, "managedFields");
@@ -136,13 +145,16 @@ Json without_managed_fields(const Json& object) {
 void track_update(const Json* before, Json& after, const Resource& resource,
                   const FieldManager& field_manager) {
   const auto shape = Schema::get().root(resource.kind);
-  // A client may rewrite the book itself; kubectl does when it goes over to server-side apply.
+  // A client may replace managedFields by an update: kubectl does so when it migrates an object
+  // from client-side to server-side apply.
   const bool set_by_client = !list_at(after, {"metadata", "managedFields"}).empty();
   auto entries =
       before == nullptr ? std::vector<Entry>{} : read_entries(set_by_client ? after : *before);
   const auto difference = before == nullptr ? Comparison{fields_of(after, shape, true), {}}
                                             : compare(without_managed_fields(*before),
                                                       without_managed_fields(after), shape);
+  // Removed fields lose their owners, and changed ones go to this manager alone: an update always
+  // wins. A manager that applied them before gets a conflict at the next apply.
   const auto changed = managed_only(difference.changed, field_manager);
   const auto removed = managed_only(difference.removed, field_manager);
   for (auto& entry : entries)
@@ -161,24 +173,30 @@ ApiResult<Json> apply_config(const Json& live, const Json& config, const Resourc
   auto entries = read_entries(live);
   auto& mine = entry_for(entries, "Apply", field_manager);
   const auto wanted = managed_only(fields_of(config, shape, false), field_manager);
+  // Entries of other managers protect fields that this one gives up.
   FieldSet others;
   for (const auto& entry : entries)
     if (&entry != &mine) others = set_union(others, entry.fields);
 
+  // Set what the configuration names, then remove what this manager no longer names.
   auto merged = merge_typed(live, config, shape);
+  // Only what no entry owns any more is removed. `wanted` protects what this request sets.
   const auto abandoned = set_difference(mine.fields, set_union(wanted, others));
   remove_fields(merged, shape, abandoned, set_union(wanted, others));
 
+  // A conflict needs a change of value: fields with equal values become shared.
   const auto touched = set_intersection(compare(live, merged, shape).changed, wanted);
   std::vector<ManagerConflict> conflicts;
   for (auto& entry : entries) {
     if (&entry == &mine) continue;
     const auto lost = set_intersection(touched, entry.fields);
     if (lost.empty()) continue;
+    // With force, ownership moves; otherwise the whole apply fails, after all conflicts are known.
     if (!force) conflicts.push_back({manager_name(entry, resource), paths_of(lost)});
     entry.fields = set_difference(entry.fields, lost);
   }
   if (!conflicts.empty()) return conflict_error(conflicts);
+  // An apply that changes nothing keeps its time, so that the write is a no-op.
   if (mine.fields != wanted || !same_content(live, merged)) mine.time = field_manager.time;
   mine.fields = wanted;
   write_entries(merged, std::move(entries), resource);

@@ -10,8 +10,9 @@
 namespace kindlb::apiserver {
 
 namespace {
+/// kube-apiserver's limit.
 constexpr std::size_t kMaxOperations = 10'000;
-/// What "copy" may add: each could double the object.
+/// The bytes that "copy" operations may add: each can double the object.
 constexpr std::size_t kMaxCopied = std::size_t{3} << 20U;
 constexpr const char* kDirective = "$patch";
 constexpr std::string_view kOrder = "$setElementOrder/";
@@ -19,7 +20,7 @@ constexpr std::string_view kDelete = "$deleteFromPrimitiveList/";
 
 Json patch_object(const Json& target, const Json& patch, const Shape& shape);
 
-/// Directives mean nothing in what is taken over as a whole.
+/// Strip directives from a value that replaces instead of merging.
 Json without_directives(const Json& value) {
   if (value.is_array()) {
     Json out = Json::array();
@@ -34,15 +35,16 @@ Json without_directives(const Json& value) {
   return out;
 }
 
-/// What an element of a list is known by, as text: its merge key or, without one, itself. Empty:
-/// by nothing.
+/// What identifies an element of a list: its merge key or, without one, its value. Empty: it lacks
+/// the key and matches no other element.
 std::string element_identity(const Json& element, const Shape& shape) {
   if (shape.merge_key.empty()) return dump(element);
   const auto* key = find(element, {shape.merge_key.c_str()});
   return key == nullptr ? std::string() : dump(*key);
 }
 
-/// Where to find elements by identity: a patch may name many. The first of several counts.
+/// Positions of elements by identity, since a patch may name thousands. The first of duplicates
+/// wins.
 class ElementIndex {
  public:
   ElementIndex(const Json& list, const Shape& shape) {
@@ -61,7 +63,7 @@ class ElementIndex {
   std::unordered_map<std::string, std::size_t> index_;
 };
 
-/// A port may occur twice, for TCP and UDP: deleting by key takes every one of them.
+/// The merge key of ports is `port` alone, which TCP and UDP can share: a deletion removes both.
 void delete_elements(Json& list, const std::set<std::string>& removed, const Shape& shape) {
   if (removed.empty()) return;
   Json out = Json::array();
@@ -78,6 +80,7 @@ Json replaced_list(const Json& patch) {
 }
 
 Json patch_list(const Json& target, const Json& patch, const Shape& shape) {
+  // An element {"$patch": "replace"} makes the rest of the patch the new list.
   const bool replaces = std::any_of(patch.begin(), patch.end(), [](const Json& item) {
     return text_at(item, {kDirective}) == "replace" && item.size() == 1;
   });
@@ -87,6 +90,7 @@ Json patch_list(const Json& target, const Json& patch, const Shape& shape) {
   for (const auto& item : patch)
     if (text_at(item, {kDirective}) == "delete") removed.insert(element_identity(item, shape));
   removed.erase("");
+  // Deletions first: an element that is deleted and listed again is replaced, not merged.
   delete_elements(out, removed, shape);
   ElementIndex places(out, shape);
   for (const auto& item : patch) {
@@ -97,6 +101,7 @@ Json patch_list(const Json& target, const Json& patch, const Shape& shape) {
     if (!place) {
       places.add(id, out.size());
       out.push_back(without_directives(item));
+      // Without a merge key, elements are scalars: one that is present already stays.
     } else if (!shape.merge_key.empty()) {
       auto& found = out[*place];
       found = directive == "replace" ? without_directives(item)
@@ -106,7 +111,7 @@ Json patch_list(const Json& target, const Json& patch, const Shape& shape) {
   return out;
 }
 
-/// Elements named in `order` first and in that order; the rest behind them.
+/// Sort elements by their position in `order`; elements that it does not name follow.
 void reorder(Json& list, const Json& order, const Shape& shape) {
   const ElementIndex ranks(order, shape);
   std::vector<std::pair<std::size_t, Json>> items;
@@ -120,6 +125,7 @@ void reorder(Json& list, const Json& order, const Shape& shape) {
   for (auto& [rank, item] : items) list.push_back(std::move(item));
 }
 
+/// $retainKeys: drop the keys that are not listed. For unions, where one member excludes others.
 void retain(Json& object, const Json& keys) {
   Json out = Json::object();
   for (const auto& [key, value] : object.items())
@@ -144,6 +150,7 @@ void merge_field(Json& out, const std::string& key, const Json& value, const Sha
   }
 }
 
+/// $deleteFromPrimitiveList: remove scalars by value.
 void delete_values(Json& out, const std::string& key, const Json& values) {
   const auto list = out.find(key);
   if (list == out.end() || !list->is_array() || !values.is_array()) return;
@@ -159,6 +166,7 @@ Json patch_object(const Json& target, const Json& patch, const Shape& shape) {
   Json out = target;
   if (const auto* keys = find(patch, {"$retainKeys"}); keys != nullptr && keys->is_array())
     retain(out, *keys);
+  // Order matters: deletions, then merges, then $setElementOrder for the merged list.
   for (const auto& [key, value] : patch.items())
     if (key.starts_with(kDelete)) delete_values(out, key.substr(kDelete.size()), value);
   for (const auto& [key, value] : patch.items())
@@ -172,6 +180,7 @@ Json patch_object(const Json& target, const Json& patch, const Shape& shape) {
   return out;
 }
 
+/// 422, as for a patch that is well-formed but cannot be applied to this object.
 StatusError patch_error(const std::string& why) {
   return {.code = 422,
           .reason = "Invalid",
@@ -189,12 +198,14 @@ ApiResult<Json> apply_json_patch(const Json& object, const Json& patch) {
   std::size_t copied = 0;
   try {
     for (const auto& operation : patch) {
+      // Before the operation: a series of copies can grow the object exponentially.
       if (text_at(operation, {"op"}) == "copy")
         copied += dump(out.at(Json::json_pointer(text_at(operation, {"from"})))).size();
       if (copied > kMaxCopied) return patch_error("the copies in it are too large");
       out.patch_inplace(Json::array({operation}));
     }
-  } catch (const Json::exception& error) {  // the library has no other way to say it
+  } catch (
+      const Json::exception& error) {  // the library reports an inapplicable patch no other way
     return patch_error(error.what());
   }
   if (!within_depth(out)) return patch_error("it nests too deeply");

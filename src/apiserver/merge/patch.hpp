@@ -1,6 +1,6 @@
 #pragma once
-// The three kinds of patches that are not server-side apply. Pure; a patch that makes no sense is
-// refused, never thrown.
+// JSON patch, JSON merge patch and strategic merge patch. Pure and without exceptions: a patch that
+// cannot be applied is an error (400, 413 or 422). Bounded in operations, copies and depth.
 
 #include "json.hpp"
 #include "schema/schema.hpp"
@@ -8,12 +8,12 @@
 
 namespace kindlb::apiserver {
 
-/// RFC 6902. `what` names the object in a refusal.
+/// RFC 6902.
 ApiResult<Json> apply_json_patch(const Json& object, const Json& patch);
 /// RFC 7386.
 ApiResult<Json> apply_merge_patch(const Json& object, const Json& patch);
-/// Lists merge by their shape's key; $patch, $retainKeys, $setElementOrder and
-/// $deleteFromPrimitiveList are honoured.
+/// Merge lists by the merge key of their shape. Supports the directives $patch, $retainKeys,
+/// $setElementOrder and $deleteFromPrimitiveList, which kubectl apply and edit send.
 ApiResult<Json> apply_strategic_merge_patch(const Json& object, const Json& patch,
                                             const Shape& shape);
 

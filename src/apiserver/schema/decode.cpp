@@ -9,6 +9,7 @@ namespace kindlb::apiserver {
 namespace {
 using Kind = Shape::Kind;
 
+/// Walks the sent value along the schema. Decodes on after an error, and keeps the first one.
 class Decoder {
  public:
   explicit Decoder(std::string kind) : kind_(std::move(kind)) {}
@@ -54,6 +55,7 @@ class Decoder {
                                number <= std::numeric_limits<std::int32_t>::max());
   }
 
+  /// As encoding/json names the type of a JSON value.
   static std::string type_of(const Json& value) {
     if (value.is_boolean()) return "bool";
     if (value.is_number()) return "number " + dump(value);
@@ -85,6 +87,7 @@ class Decoder {
         unknown.push_back(below(path, key));
         continue;
       }
+      // null is the same as absent in the Go types.
       if (value.is_null()) continue;
       auto read_value = read(value, field->shape, below(path, key));
       if (!is_omitted(read_value, *field)) out[key] = std::move(read_value);
@@ -94,7 +97,8 @@ class Decoder {
     return out;
   }
 
-  /// What Go's omitempty leaves out; booleans here are pointers, and so stay.
+  /// Whether Go's omitempty omits it. Optional booleans are pointers in the Go types, so false
+  /// stays.
   static bool is_omitted(const Json& value, const Field& field) {
     if (value.is_string()) return value.get_ref<const std::string&>().empty();
     if (field.shape.kind == Kind::Integer) return value == 0 && !field.required;
@@ -118,6 +122,7 @@ class Decoder {
     Json out = Json::object();
     if (!sent.is_object()) return out;
     for (const auto& [key, value] : sent.items()) {
+      // A null value in a map of strings decodes to the zero value.
       if (value.is_null()) {
         out[key] = "";
         continue;

@@ -1,6 +1,6 @@
 #pragma once
-// From what a client sent to an object of the right shape: types are checked, fields nobody knows
-// are left out and named, empty ones are dropped as the real server's encoder drops them.
+// Decodes what a client sent: checks field types, drops unknown fields and reports them, and drops
+// empty values as Go's omitempty does when kube-apiserver encodes the object again.
 
 #include "json.hpp"
 #include "schema/schema.hpp"
@@ -13,10 +13,10 @@ namespace kindlb::apiserver {
 
 struct Decoded {
   Json value;
-  std::vector<std::string> unknown;  ///< "spec.foo"
+  std::vector<std::string> unknown;  ///< paths of unknown fields: "spec.foo"
 };
 
-/// Refuses a value of the wrong type, with the field's path.
+/// Decode an object of `kind`. A value of the wrong type is an error that names the field's path.
 ApiResult<Decoded> decode(const Json& sent, const std::string& kind);
 
 }  // namespace kindlb::apiserver

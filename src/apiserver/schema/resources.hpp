@@ -1,5 +1,6 @@
 #pragma once
-// The resources the embedded API server knows: a fixed table, compared by address.
+// The resources that the API server has: a fixed table. Each resource exists once, so its address
+// identifies it.
 
 #include <span>
 #include <string>
@@ -17,7 +18,7 @@ struct Resource {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
-  bool has_status = false;  ///< as a sub-resource
+  bool has_status = false;  ///< has the status subresource
 
   /// "v1", "discovery.k8s.io/v1"
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
@@ -26,7 +27,7 @@ struct Resource {
 };
 
 std::span<const Resource> resources();
-/// Null: no such resource.
+/// Null: unknown.
 const Resource* find_resource(std::string_view group, std::string_view version,
                               std::string_view plural);
 

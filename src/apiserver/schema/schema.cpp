@@ -39,6 +39,7 @@ Shape parse_shape(const std::string& spelled) {
   return shape;
 }
 
+/// An option of a field. Unknown ones are ignored: the files are part of this source tree.
 void apply_word(Field& field, const std::string& word) {
   auto& shape = field.shape;
   if (word == "atomic") shape.atomic_map = shape.kind == Kind::Map;
@@ -87,6 +88,8 @@ const Schema& Schema::get() {
   static const Schema kSchema = [] {
     Schema schema;
     for (const auto& file : embedded_schema()) schema.read(file.text);
+    // After all files are read: a type may be used before it is defined. Addresses of map nodes are
+    // stable, so shapes can point to types.
     for (auto& [name, type] : schema.types_)
       for (auto& field : type.fields) schema.resolve(field.shape);
     return schema;

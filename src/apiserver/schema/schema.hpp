@@ -1,15 +1,15 @@
 #pragma once
-// The shape of the API's objects: one description, from which unknown fields are found, patches
-// merge lists, server-side apply tracks owners, and OpenAPI is told.
+// The types of the API objects: the one description behind decoding (unknown fields, protobuf
+// numbers), patches (merge keys), server-side apply (list and map types) and OpenAPI.
 //
-// It is read from the texts in schema/, one line per field:
-//   kind NAME [GROUP] : what it is          (a type that is an object of its own; version v1)
-//   type NAME : what it is
+// It is parsed from the files in schema/, one line per field:
+//   kind NAME [GROUP] : description         (a type with apiVersion and kind; version v1)
+//   type NAME : description
 //     FIELD SHAPE[!] [atomic|set|keys=A,B] [merge[=KEY]] [default=X] [omit-false] [always] [@N] :
-//     what it means
-// with SHAPE one of string, int32, int64, boolean, time, int-or-string, any, a type's name, []SHAPE
-// and map[SHAPE]; `!` marks a required field, `@N` is its number in protobuf. Built once,
-// immutable.
+//     description
+// SHAPE is string, int32, int64, boolean, time, int-or-string, any, the name of a type, []SHAPE or
+// map[SHAPE]. `!` marks a required field and `@N` its number in protobuf. Parsed once, immutable
+// afterwards, and so thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -24,28 +24,28 @@ struct Type;
 
 struct Shape {
   enum class Kind { String, Integer, Boolean, Time, IntOrString, Any, Struct, List, Map };
-  enum class ListType { Atomic, Set, Map };
+  enum class ListType { Atomic, Set, Map };  ///< x-kubernetes-list-type
 
   Kind kind = Kind::Any;
-  std::string name;                ///< as spelled: "int32", "ServicePort"
+  std::string name;                ///< as in the file: "int32", "ServicePort"
   const Type* type = nullptr;      ///< of a Struct
   std::shared_ptr<Shape> element;  ///< of a List or Map
   ListType list_type = ListType::Atomic;
-  bool atomic_map = false;        ///< a Map that changes as a whole
-  std::vector<std::string> keys;  ///< of a Keyed list
-  bool merges = false;            ///< under a strategic merge patch
-  std::string merge_key;          ///< of the elements then; empty: they are plain values
+  bool atomic_map = false;        ///< x-kubernetes-map-type: atomic
+  std::vector<std::string> keys;  ///< x-kubernetes-list-map-keys
+  bool merges = false;            ///< x-kubernetes-patch-strategy: merge
+  std::string merge_key;          ///< x-kubernetes-patch-merge-key; empty: a list of scalars
 };
 
 struct Field {
   std::string name;
   Shape shape;
   bool required = false;
-  bool omit_false = false;    ///< a boolean that is not there when it is false
-  bool always = false;        ///< a string that is there even when it is empty
-  int number = 0;             ///< in protobuf; zero: not known there
-  std::string default_value;  ///< the value of a key that is not given
-  std::string text;
+  bool omit_false = false;    ///< a boolean that is omitted when false
+  bool always = false;        ///< a string that is present even when empty
+  int number = 0;             ///< in protobuf; zero: has none
+  std::string default_value;  ///< of a key of a list that is absent
+  std::string text;           ///< the description
 };
 
 struct Type {
@@ -61,12 +61,12 @@ struct Type {
 
 class Schema {
  public:
-  /// The one of the embedded texts.
+  /// The schema of the embedded files.
   static const Schema& get();
 
   /// Null: unknown.
   const Type* find(std::string_view name) const;
-  /// REQUIRES: it exists.
+  /// Return the shape of a whole object. REQUIRES: the kind exists.
   Shape root(const std::string& kind) const;
   const std::map<std::string, Type, std::less<>>& types() const { return types_; }
 
@@ -77,7 +77,7 @@ class Schema {
   std::map<std::string, Type, std::less<>> types_;
 };
 
-/// Of what `key` names in an object of that shape; Any where nothing is said of it.
+/// Return the shape of the field or map value `key` of an object of this shape; Any if unknown.
 const Shape& shape_below(const Shape& shape, const std::string& key);
 
 }  // namespace kindlb::apiserver

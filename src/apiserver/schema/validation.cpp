@@ -19,7 +19,7 @@ bool lower_alphanumeric(char c) {
   return alphanumeric(c) && std::isupper(static_cast<unsigned char>(c)) == 0;
 }
 
-/// Begins and ends with one of `edge`; in between there may also be one of `inner`.
+/// Whether the first and last characters satisfy `edge`, and the others that or are in `inner`.
 template <typename Edge>
 bool is_word(std::string_view text, Edge edge, std::string_view inner) {
   return !text.empty() && edge(text.front()) && edge(text.back()) &&
@@ -27,6 +27,7 @@ bool is_word(std::string_view text, Edge edge, std::string_view inner) {
                      [&](char c) { return edge(c) || inner.find(c) != std::string_view::npos; });
 }
 
+/// Labels separated by dots.
 bool is_subdomain(std::string_view text) {
   while (true) {
     const auto dot = text.find('.');
@@ -36,7 +37,7 @@ bool is_subdomain(std::string_view text) {
   }
 }
 
-/// "010.1.2.3": some read it as octal.
+/// "010.1.2.3", which some parsers read as octal: Kubernetes rejects it.
 bool has_leading_zero(std::string_view text) {
   const bool dotted = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isdigit(c) != 0 || c == '.';

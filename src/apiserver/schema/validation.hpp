@@ -1,5 +1,6 @@
 #pragma once
-// Validation errors in the words of the real server: what is wrong with which field.
+// Field validation with the messages of kube-apiserver (field.ErrorList and the validation
+// functions of apimachinery). The contract tests compare them: do not improve the wording.
 
 #include "json.hpp"
 #include "status_error.hpp"
@@ -9,13 +10,14 @@
 
 namespace kindlb::apiserver {
 
+/// Collects the errors of one object, to report all of them at once.
 class FieldErrors {
  public:
   void invalid(const std::string& field, const Json& value, const std::string& why);
   void required(const std::string& field, const std::string& why = "");
   void forbidden(const std::string& field, const std::string& why);
   void duplicate(const std::string& field, const Json& value);
-  /// `supported` in the order to be told.
+  /// `supported`: in the order of the message.
   void unsupported(const std::string& field, const Json& value,
                    const std::vector<std::string>& supported);
 
@@ -29,7 +31,7 @@ class FieldErrors {
 /// Check keys and values of labels or of a selector by equality.
 void validate_labels(const Json& labels, const std::string& field, FieldErrors& errors);
 
-/// Empty when the text is fine, else the real server's explanation.
+/// Return why the value is not valid; empty: it is.
 std::string dns_label_error(const std::string& text);      ///< RFC 1123
 std::string dns_subdomain_error(const std::string& text);  ///< RFC 1123
 std::string qualified_name_error(const std::string& text);

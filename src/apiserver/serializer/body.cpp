@@ -48,7 +48,10 @@ ApiResult<Json> read_body(const std::string& body, const std::string& content_ty
     if (auto message = from_protobuf(body, kind)) return std::move(*message);
     return unknown_format();
   }
+  // Without this, CBOR would be reported as malformed JSON instead of 415, at which clients fall
+  // back.
   if (content_type.find("cbor") != std::string::npos) return unknown_format();
+  // JSON is YAML as well, and faster to parse: try it first whatever the content type.
   auto json = parse_bounded(body);
   if (!json.is_discarded()) return json;
   if (content_type.find("yaml") == std::string::npos) return not_readable("couldn't parse JSON");

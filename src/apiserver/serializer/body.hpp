@@ -1,6 +1,6 @@
 #pragma once
-// Bodies of requests: JSON; YAML and protobuf where their content type says so. kubectl's own
-// clients send protobuf for what `kubectl create` makes.
+// Request bodies: JSON, or YAML and protobuf by content type. `kubectl apply --server-side` sends
+// YAML and the typed clients in `kubectl create` send protobuf.
 
 #include "json.hpp"
 #include "status_error.hpp"
@@ -9,7 +9,8 @@
 
 namespace kindlb::apiserver {
 
-/// `kind`: whose shape a protobuf message has.
+/// Parse a body. `kind` selects the type of a protobuf message. 400: malformed; 415: another
+/// format.
 ApiResult<Json> read_body(const std::string& body, const std::string& content_type,
                           const std::string& kind);
 

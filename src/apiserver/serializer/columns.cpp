@@ -27,6 +27,7 @@ std::string joined(const List& list, const char* separator = ",") {
   return out;
 }
 
+/// An age in the past, "<unknown>" for a missing time.
 std::string since(const std::string& time) {
   std::tm parts{};
   if (time.empty() || strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr)
@@ -53,6 +54,7 @@ std::string cluster_ip(const Json& object) {
   return or_none(text_at(object, {"spec", "clusterIP"}));
 }
 
+/// "<pending>" only for load balancers: others never get one.
 std::string external_ip(const Json& object) {
   const auto type = text_at(object, {"spec", "type"});
   if (type == "ExternalName") return text_at(object, {"spec", "externalName"});
@@ -139,6 +141,7 @@ std::string slice_ports(const Json& object) {
   return out.empty() ? "<unset>" : joined(out);
 }
 
+/// At most three addresses, as kube-apiserver prints them.
 std::string slice_endpoints(const Json& object) {
   std::vector<std::string> out;
   for (const auto& endpoint : list_at(object, {"endpoints"}))
@@ -150,7 +153,7 @@ std::string slice_endpoints(const Json& object) {
   return more == 0 ? joined(out) : fmt::format("{} + {} more...", joined(out), more);
 }
 
-/// A cell that shows a text as it is.
+/// A cell with the value at `path`.
 std::function<std::string(const Json&)> plain(std::vector<const char*> path) {
   return [path = std::move(path)](const Json& object) {
     const Json* node = &object;
@@ -166,6 +169,7 @@ std::function<std::string(const Json&)> plain_or_none(std::vector<const char*> p
   return [cell = plain(std::move(path))](const Json& object) { return or_none(cell(object)); };
 }
 
+/// `true`: a column of -o wide.
 std::map<std::string, std::vector<Column>> make_columns() {
   return {
       {"services",

@@ -1,5 +1,6 @@
 #pragma once
-// Which columns each resource shows, and how each cell is made.
+// The columns that `kubectl get` prints for each resource, as kube-apiserver's printers define
+// them.
 
 #include "json.hpp"
 #include "schema/resources.hpp"

@@ -10,10 +10,12 @@ namespace kindlb::apiserver {
 namespace {
 using Kind = Shape::Kind;
 
+/// Prefix of every protobuf body of Kubernetes.
 constexpr std::string_view kMagic{"k8s\0", 4};
+/// Messages nest as types do; deeper input is hostile.
 constexpr int kMaxDepth = 32;
 
-/// One field of a message: its number and its bytes or its number.
+/// One field of a message: its number, and its value by wire type.
 struct Item {
   std::uint64_t number = 0;
   bool is_bytes = false;
@@ -21,11 +23,13 @@ struct Item {
   std::string_view bytes;
 };
 
+/// Iterates over the fields of one message. Reads nothing outside `bytes`, whatever the lengths
+/// say.
 class Message {
  public:
   explicit Message(std::string_view bytes) : rest_(bytes) {}
 
-  /// Nothing at the end, or when the bytes make no sense: then broken() is true.
+  /// Nothing: at the end, or malformed; broken() tells which.
   std::optional<Item> next() {
     if (rest_.empty() || broken_) return std::nullopt;
     const auto tag = varint();
@@ -74,6 +78,7 @@ class Message {
   bool broken_ = false;
 };
 
+/// Converts messages to JSON by the schema. Fields with unknown numbers are skipped.
 class Reader {
  public:
   Json read_struct(std::string_view bytes, const Type& type, int depth) {
@@ -102,6 +107,7 @@ class Reader {
     }
   }
 
+  /// A map is a repeated message of key (1) and value (2); an empty value is omitted.
   void read_entry(Json& map, const Shape& shape, std::string_view bytes, int depth) {
     std::string key;
     Json value = "";
@@ -136,6 +142,7 @@ class Reader {
     return nullptr;
   }
 
+  /// metav1.Time: seconds (1) and nanoseconds (2), of which only seconds are kept.
   Json read_time(std::string_view bytes) {
     time_t seconds = 0;
     Message message(bytes);
@@ -147,6 +154,7 @@ class Reader {
     return rfc3339(seconds);
   }
 
+  /// type (1): 0 for an integer (2), 1 for a string (3).
   Json read_int_or_string(std::string_view bytes) {
     std::uint64_t type = 0;
     std::int64_t number = 0;
@@ -162,6 +170,7 @@ class Reader {
   }
 };
 
+/// runtime.Unknown: typeMeta (1) and raw (2), the encoded object.
 struct Envelope {
   std::string api_version;
   std::string kind;

@@ -1,6 +1,7 @@
 #pragma once
-// Kubernetes' protobuf bodies, read by the numbers in the schema: a magic, an envelope that names
-// the kind, and the object. Only what a client sends; answers are always JSON.
+// Decodes application/vnd.kubernetes.protobuf by the field numbers of the schema: the magic
+// "k8s\0", an envelope (runtime.Unknown) with apiVersion and kind, and the object in it. Responses
+// are never protobuf: clients accept JSON as well.
 
 #include "json.hpp"
 
@@ -10,7 +11,8 @@
 
 namespace kindlb::apiserver {
 
-/// Nothing: broken, of another kind, or with fields this schema has no shape for (a pod's spec).
+/// Nothing: malformed, of another kind, or with fields that the schema does not describe (a pod's
+/// spec).
 std::optional<Json> from_protobuf(std::string_view body, const std::string& kind);
 
 }  // namespace kindlb::apiserver

@@ -22,6 +22,7 @@ Json columns_json(const std::vector<Column>& columns) {
   return out;
 }
 
+/// With the object's metadata: kubectl needs it for --show-labels and for watching.
 Json row_of(const std::vector<Column>& columns, const Json& object) {
   Json cells = Json::array();
   for (const auto& column : columns) cells.push_back(column.cell(object));
@@ -33,6 +34,7 @@ Json row_of(const std::vector<Column>& columns, const Json& object) {
 }
 }  // namespace
 
+/// As duration.HumanDuration of apimachinery: two units while the larger one is small.
 std::string human_duration(std::int64_t seconds) {
   constexpr std::int64_t kMinute = 60;
   constexpr std::int64_t kHour = 60 * kMinute;

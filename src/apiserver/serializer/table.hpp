@@ -1,5 +1,5 @@
 #pragma once
-// Objects as the rows and columns that `kubectl get` prints.
+// meta.k8s.io/v1 Tables: the rows and columns that `kubectl get` prints.
 
 #include "json.hpp"
 #include "schema/resources.hpp"
@@ -14,7 +14,7 @@ namespace kindlb::apiserver {
 Json to_table(const Resource& resource, std::span<const Json> objects,
               const std::string& resource_version);
 
-/// "5s", "2m10s", "3d4h": as kubectl tells ages.
+/// Format an age as kubectl does: "5s", "2m10s", "3d4h".
 std::string human_duration(std::int64_t seconds);
 
 }  // namespace kindlb::apiserver

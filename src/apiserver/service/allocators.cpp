@@ -7,10 +7,10 @@
 namespace kindlb::apiserver {
 
 namespace {
-/// Far more than any sandbox holds, and a bound on the search.
+/// Bounds the search. Far more addresses than a sandbox has Services.
 constexpr std::size_t kMaxAddresses = 1U << 20U;
 
-/// How much of a range is left to those who choose: a share, but neither too little nor too much.
+/// min(max(16, size/share), most), as the KEPs define it; zero for a range too small to divide.
 int static_band_size(int size, int share, int most) {
   constexpr int kLeast = 16;
   return size <= kLeast ? 0 : std::clamp(size / share, kLeast, most);
@@ -24,7 +24,7 @@ core::IpAddress first_dynamic_ip(const core::Cidr& range) {
   auto address = range.first();
   const int count = static_band_size(1 << host_bits, kShare, kMost);
   if (count == 0) return address;
-  // The band begins with the first address that can be used at all, which is the second.
+  // The band begins at the second address: the first is the network's own and never allocated.
   for (int left = count + 1; left > 0; --left) address = *address.next();
   return address;
 }
@@ -33,7 +33,7 @@ core::IpAddress first_dynamic_ip(const core::Cidr& range) {
 IpAllocator::IpAllocator(core::Cidr range)
     : range_(range), dynamic_first_(first_dynamic_ip(range)), next_(dynamic_first_) {}
 
-/// As with the real allocator: not the network's own address, and of IPv4 not the highest one.
+/// As ipallocator: not the network address, and in IPv4 not the broadcast address.
 bool IpAllocator::usable(const core::IpAddress& address) const {
   const bool broadcast = address.family() == core::IpFamily::V4 && address == range_.last();
   return range_.contains(address) && address != range_.first() && !broadcast;
@@ -52,7 +52,7 @@ std::optional<core::IpAddress> IpAllocator::allocate_next() {
   return address ? address : allocate_from(range_.first());
 }
 
-/// The next free one at `lowest` or above, round about.
+/// Allocate the next free address at or above `lowest`, beginning at next_ and wrapping around.
 std::optional<core::IpAddress> IpAllocator::allocate_from(const core::IpAddress& lowest) {
   next_ = std::max(next_, lowest);
   for (std::size_t tried = 0; tried <= allocated_.size() + 2 && tried < kMaxAddresses; ++tried) {
@@ -84,8 +84,8 @@ std::optional<int> PortAllocator::allocate_next() {
 }
 
 std::optional<int> PortAllocator::allocate_between(int lowest, int highest) {
-  // Scattered, so that nobody comes to rely on the order. It meets every port of a part whose size
-  // is no multiple of it.
+  // Scattered, as kube-apiserver's random allocation is, so that clients cannot rely on an order.
+  // The stride is prime, so it visits every port of a part whose size is not a multiple of it.
   constexpr int kStride = 787;
   const int size = highest - lowest + 1;
   for (int tried = 0; tried < size; ++tried) {

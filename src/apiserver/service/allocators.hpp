@@ -1,9 +1,10 @@
 #pragma once
-// Where cluster IPs and node ports come from. Not thread-safe: used under the store's lock.
+// The allocators of cluster IPs and node ports, after ipallocator and portallocator of
+// kube-apiserver. Each range has a static band at its low end (KEP-3070 for IPs, KEP-3668 for
+// ports): dynamic allocation avoids it until the rest is full, so that a Service that requests a
+// number from the band rarely collides with one that was allocated dynamically.
 //
-// As with the real allocators (KEP-3070, KEP-3668), what nobody asked for by number comes from
-// above a low band while that lasts: who chooses a number from the band meets none chosen by
-// chance.
+// Not thread-safe: used under the store's lock. Not persistent: rebuilt from the Services.
 
 #include "kindlb/core/ip.hpp"
 
@@ -15,7 +16,7 @@
 
 namespace kindlb::apiserver {
 
-/// Empty: done; otherwise why not, in the real server's words.
+/// Why an allocation failed, in kube-apiserver's words; empty: it succeeded.
 using AllocationError = std::string;
 
 class IpAllocator {
@@ -24,7 +25,7 @@ class IpAllocator {
 
   const core::Cidr& range() const { return range_; }
   AllocationError allocate(const core::IpAddress& address);
-  /// Nothing: all are in use.
+  /// Allocate a free address outside the static band, or from it if there is none. Nothing: full.
   std::optional<core::IpAddress> allocate_next();
   void release(const core::IpAddress& address) { allocated_.erase(address); }
   std::size_t allocated() const { return allocated_.size(); }
@@ -34,8 +35,8 @@ class IpAllocator {
   std::optional<core::IpAddress> allocate_from(const core::IpAddress& lowest);
 
   core::Cidr range_;
-  core::IpAddress dynamic_first_;
-  core::IpAddress next_;
+  core::IpAddress dynamic_first_;  ///< the lowest address above the static band
+  core::IpAddress next_;           ///< where the next search begins: released ones are reused late
   std::set<core::IpAddress> allocated_;
 };
 
@@ -44,6 +45,7 @@ class PortAllocator {
   PortAllocator(int first, int last);
 
   AllocationError allocate(int port);
+  /// As IpAllocator::allocate_next().
   std::optional<int> allocate_next();
   void release(int port) { allocated_.erase(port); }
   std::size_t allocated() const { return allocated_.size(); }
@@ -54,19 +56,22 @@ class PortAllocator {
   int first_;
   int last_;
   int dynamic_first_;
-  int next_ = 0;  ///< where the search goes on, from the lowest of the part searched
+  int next_ = 0;  ///< offset of the next search in the part that is searched
   std::set<int> allocated_;
 };
 
 struct Allocators {
-  std::vector<IpAllocator> ips;  ///< one or two families, the first is the default
-  PortAllocator ports{30000, 32767};
+  std::vector<IpAllocator> ips;       ///< one per family; the first is that of Services by default
+  PortAllocator ports{30000, 32767};  ///< --service-node-port-range, health checks included
 
+  /// Null: the cluster does not have this family.
   IpAllocator* of(core::IpFamily family);
 };
 
-/// What one write takes and gives back, as a whole: taken at once, so that two ports of one Service
-/// differ; undone by the destructor unless committed; released only by the commit.
+/// The allocations and releases of one write. Allocations take effect at once, so that two ports of
+/// one Service get different numbers, and are undone by the destructor unless committed. Releases
+/// take effect on commit: until the write succeeds, no other Service may get these numbers, and the
+/// old object still holds them.
 class AllocationTransaction {
  public:
   explicit AllocationTransaction(Allocators& allocators) : allocators_(allocators) {}
@@ -84,6 +89,7 @@ class AllocationTransaction {
   bool has(core::IpFamily family) const { return allocators_.of(family) != nullptr; }
   std::size_t families() const { return allocators_.ips.size(); }
   core::IpFamily default_family() const { return allocators_.ips.front().range().address.family(); }
+  /// Keep the allocations and carry out the releases. The transaction is empty afterwards.
   void commit();
 
  private:

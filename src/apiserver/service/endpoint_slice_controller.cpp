@@ -12,6 +12,9 @@ using namespace std::chrono_literals;
 
 constexpr const char* kManagedBy = "endpointslice.kubernetes.io/managed-by";
 constexpr const char* kServiceName = "kubernetes.io/service-name";
+/// In managedFields of stored slices, so it cannot change.
+constexpr const char* kFieldManager = "endpoint-keeper";
+/// How late a stop may be noticed.
 constexpr auto kWakeupInterval = 100ms;
 
 bool is_managed(const Json& slice) {
@@ -22,8 +25,10 @@ ObjectKey service_of(const Json& slice) {
   return {key_of(slice).ns, text_at(slice, {"metadata", "labels", kServiceName})};
 }
 
+/// Errors are dropped: they come from a concurrent deletion of the namespace, and any later change
+/// leads to another attempt.
 void write_slice(Api& api, const Json& wanted) {
-  const WriteOptions as_controller{.manager = "endpoint-keeper"};
+  const WriteOptions as_controller{.manager = kFieldManager};
   const auto key = key_of(wanted);
   const auto stored = api.store().get(endpoint_slices(), key);
   if (stored == nullptr)
@@ -43,6 +48,7 @@ void EndpointSliceController::reconcile_service(const ObjectKey& key) {
       write_slice(api_, slice);
     }
   }
+  // Slices of families that the Service no longer has, or of a deleted Service.
   for (const auto& name : slice_names(key.name)) {
     const ObjectKey other{key.ns, name};
     const auto stored = store.get(endpoint_slices(), other);
@@ -52,7 +58,7 @@ void EndpointSliceController::reconcile_service(const ObjectKey& key) {
   }
 }
 
-/// Of every Service, and of those that are gone and left slices behind.
+/// All Services, and deleted ones that have slices left.
 std::set<ObjectKey> EndpointSliceController::all_keys() const {
   std::set<ObjectKey> out;
   for (const auto& service : api_.store().list(services(), "").objects)
@@ -66,6 +72,7 @@ std::set<ObjectKey> EndpointSliceController::changed_keys() {
   const auto now = std::chrono::steady_clock::now();
   const auto of_services = api_.store().wait(services(), services_revision_, now);
   const auto of_pods = api_.store().wait(pods(), pods_revision_, now);
+  // Revision first, list second: a change in between is seen twice rather than never.
   if (of_services.expired || of_pods.expired) {
     services_revision_ = pods_revision_ = api_.store().revision();
     return all_keys();
@@ -75,6 +82,8 @@ std::set<ObjectKey> EndpointSliceController::changed_keys() {
   std::set<ObjectKey> out;
   for (const auto& change : of_services.changes) out.insert(change.key);
   std::set<std::string> namespaces_changed;
+  // Which Services a pod's labels selected before and after is not computed: all Services of its
+  // namespace are compared, and only those that differ are written.
   for (const auto& change : of_pods.changes) namespaces_changed.insert(change.key.ns);
   for (const auto& ns : namespaces_changed)
     for (const auto& service : api_.store().list(services(), ns).objects)
@@ -89,6 +98,7 @@ void EndpointSliceController::reconcile() {
 void EndpointSliceController::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     reconcile();
+    // Either may be ahead of the other; waiting from the older one at worst reconciles nothing.
     api_.store().wait_for_any(std::min(services_revision_, pods_revision_),
                               std::chrono::steady_clock::now() + kWakeupInterval);
   }

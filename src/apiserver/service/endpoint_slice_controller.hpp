@@ -1,6 +1,8 @@
 #pragma once
-// Keeps EndpointSlices in step with Services and pods. Looks only at what changed since the last
-// time: with thousands of Services, one that changes costs no more than with one. For one thread.
+// The EndpointSlice controller of the sandbox: writes the slices of Services with selectors from
+// the pods they select. It follows the store's history instead of listing: with thousands of
+// Services, a change of one costs no more than with a single Service. Level-triggered: after an
+// expired history it reconciles everything. Not thread-safe: runs on a thread of its own.
 
 #include "verbs/api.hpp"
 
@@ -13,9 +15,9 @@ class EndpointSliceController {
  public:
   explicit EndpointSliceController(Api& api) : api_(api) {}
 
-  /// Writes what differs and removes what nobody wants, for everything that changed.
+  /// Reconcile the Services that changed, or whose pods did, since the last call.
   void reconcile();
-  /// Settles whenever something changed, until `stop`.
+  /// Reconcile on every change until `stop`.
   void run(const std::stop_token& stop);
 
  private:
@@ -24,7 +26,7 @@ class EndpointSliceController {
   void reconcile_service(const ObjectKey& key);
 
   Api& api_;
-  Revision services_revision_ = 0;
+  Revision services_revision_ = 0;  ///< changes up to here are reconciled
   Revision pods_revision_ = 0;
 };
 

@@ -9,6 +9,7 @@
 namespace kindlb::apiserver {
 
 namespace {
+/// podIPs, or podIP for pods that have only the older field.
 std::vector<std::string> addresses_of(const Json& pod) {
   std::vector<std::string> out;
   for (const auto& entry : list_at(pod, {"status", "podIPs"}))
@@ -17,7 +18,7 @@ std::vector<std::string> addresses_of(const Json& pod) {
   return out;
 }
 
-/// Its address of this family; empty when it has none.
+/// The pod's address of this family; empty: none.
 std::string address_of(const Json& pod, const std::string& family) {
   for (const auto& text : addresses_of(pod)) {
     const auto address = core::IpAddress::parse(text);
@@ -34,6 +35,8 @@ bool is_ready(const Json& pod) {
 
 Json endpoint_of(const Json& pod, const std::string& address, bool publish_unready) {
   const bool terminating = is_terminating(pod);
+  // serving ignores termination, ready does not: traffic drains to serving endpoints if no other is
+  // ready (KEP-1672).
   const bool ready = is_ready(pod);
   Json out{{"addresses", {address}},
            {"conditions",
@@ -49,7 +52,7 @@ Json endpoint_of(const Json& pod, const std::string& address, bool publish_unrea
   return out;
 }
 
-/// A target port by name is looked up in the pod's containers; zero: no pod has it.
+/// Resolve targetPort; a name is looked up in the containers of the pods. Zero: no pod has it.
 std::int64_t target_of(const Json& port, const std::vector<ObjectPtr>& pods) {
   const auto* target = find(port, {"targetPort"});
   if (target == nullptr) return number_at(port, {"port"});

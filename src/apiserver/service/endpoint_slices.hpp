@@ -1,7 +1,7 @@
 #pragma once
-// What the EndpointSlice controller of a real cluster does, in the small: for each Service with a
-// selector, one slice per address family with the pods it selects. Pure; the server's thread calls
-// it and writes what differs.
+// The slices that a Service should have: one per IP family, with the pods it selects. Unlike those
+// of a real cluster, slices have fixed names and no limit of 100 endpoints. Pure; the controller
+// writes the difference.
 
 #include "json.hpp"
 #include "storage/store.hpp"
@@ -11,16 +11,17 @@
 
 namespace kindlb::apiserver {
 
-/// Marks the slices that are kept here; everybody else's are left alone.
+/// Value of the label endpointslice.kubernetes.io/managed-by. Slices with another value are left
+/// alone: users may write their own.
 inline constexpr const char* kSliceManager = "endpointslice-controller.k8s.io";
 
-/// The slices this Service should have, by name, without what the server adds.
+/// Return the desired slices; none for Services without a selector. `pods`: those of its namespace.
 std::vector<Json> desired_slices(const Json& service, const std::vector<ObjectPtr>& pods);
 
-/// What desired_slices() may call the slices of this Service.
+/// Return all names that desired_slices() may use for this Service.
 std::vector<std::string> slice_names(const std::string& service);
 
-/// Whether a stored slice already says what `wanted` does.
+/// Return whether a stored slice equals the desired one, apart from what the server adds.
 bool is_up_to_date(const Json& stored, const Json& wanted);
 
 }  // namespace kindlb::apiserver

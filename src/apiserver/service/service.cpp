@@ -8,6 +8,7 @@
 namespace kindlb::apiserver {
 
 namespace {
+/// 422 with all errors.
 StatusError refuse(const Json& service, FieldErrors errors) {
   return invalid(services(), text_at(service, {"metadata", "name"}), errors.take());
 }
@@ -20,6 +21,7 @@ std::set<int> allocated_ports(const Json& service) {
   return out;
 }
 
+/// KEP-1435: with the gate off, port statuses are dropped unless the stored Service has some.
 void drop_disabled_status(Json& service, const Json& old, const FeatureGates& gates) {
   if (gates.mixed_protocol_lb_service) return;
   if (!gates.load_balancer_status_improvements && list_at(old, {"status", "conditions"}).empty())
@@ -110,6 +112,10 @@ ApiResult<Json> prepare_service(Json service, const Json* old, const FeatureGate
   if (!service.contains("spec")) service["spec"] = Json::object();
   service["status"] =
       old == nullptr ? Json{{"loadBalancer", Json::object()}} : map_at(*old, {"status"});
+  // The order is that of kube-apiserver: drop and default fields, restore allocated values, decide
+  // on IP families, allocate, validate. Allocation precedes validation there, too: errors of a
+  // request that is wrong in both ways depend on it. The caller's transaction undoes what was
+  // allocated.
   drop_disabled_fields(service, old, gates);
   default_service(service, gates);
   if (old != nullptr) {
@@ -122,6 +128,7 @@ ApiResult<Json> prepare_service(Json service, const Json* old, const FeatureGate
   if (auto error = allocate_service(service, old, transaction)) return *error;
   errors = validate_service(service, old, gates);
   if (!errors.empty()) return refuse(service, std::move(errors));
+  // Cleared after validation, which rejects other values than Cluster and Local.
   if (is_type(service, "ExternalName")) service["spec"].erase("internalTrafficPolicy");
   return service;
 }

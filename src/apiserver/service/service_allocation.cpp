@@ -20,18 +20,22 @@ StatusError refuse(const Json& service, const std::string& field, const Json& va
   return invalid(services(), text_at(service, {"metadata", "name"}), errors.take());
 }
 
+/// Allocates for one write of a Service. On update, values of `old` that remain are kept without
+/// asking the allocator, which knows them already; those that disappear are released on commit.
 class ServiceAllocator {
  public:
   ServiceAllocator(Json& service, const Json* old, AllocationTransaction& transaction)
       : service_(service), spec_(service["spec"]), old_(old), transaction_(transaction) {}
 
+  /// Requested addresses first, then one for each family that has none. Headless Services (None)
+  /// and ExternalName Services get none. Addresses of `old` that are no longer listed are released.
   AllocationFailure cluster_ips() {
     const auto before =
         old_ == nullptr ? std::vector<std::string>{} : texts_at(*old_, {"spec", "clusterIPs"});
     auto now = texts_at(spec_, {"clusterIPs"});
     if (needs_cluster_ip(service_) && !contains(now, "None")) {
       if (auto failure = allocate_requested(now, before)) return failure;
-      // An opt-out (KEP-3622) holds only while there is none at all.
+      // KEP-3622: the opt-out applies only as long as the Service has no cluster IP.
       if (allocates_cluster_ip(service_) || !now.empty())
         if (auto failure = allocate_missing(now)) return failure;
     }
@@ -42,6 +46,7 @@ class ServiceAllocator {
     return std::nullopt;
   }
 
+  /// On update, ports that `old` has keep their allocation; only new numbers are allocated.
   AllocationFailure service_node_ports() {
     const auto before = old_ == nullptr ? std::set<int>{} : node_ports(*old_);
     if (needs_node_ports(service_) && spec_.contains("ports")) {
@@ -54,6 +59,7 @@ class ServiceAllocator {
     return std::nullopt;
   }
 
+  /// A change from one port to another is not handled here: validation rejects it as immutable.
   AllocationFailure health_check_port() {
     const bool needed = old_ != nullptr && needs_health_check(*old_);
     const int before =
@@ -116,7 +122,7 @@ class ServiceAllocator {
     return std::nullopt;
   }
 
-  /// The first node port asked for by any of the ports with this number: TCP and UDP share one.
+  /// The node port requested by the first of the ports with this number: TCP and UDP share one.
   int requested_for(std::int64_t port) const {
     for (const auto& each : spec_["ports"])
       if (number_at(each, {"port"}) == port && number_at(each, {"nodePort"}) != 0)
@@ -124,6 +130,9 @@ class ServiceAllocator {
     return 0;
   }
 
+  /// On creation, ports of the same number with different protocols share a node port, as DNS over
+  /// TCP and UDP does: the first allocates, the others reuse it. A second request for another node
+  /// port of the same number is allocated separately.
   AllocationFailure allocate_new_node_ports() {
     std::map<std::int64_t, int> by_port;
     std::size_t index = 0;
@@ -148,6 +157,7 @@ class ServiceAllocator {
     return std::nullopt;
   }
 
+  /// On update nothing is shared: kube-apiserver does not do it either.
   AllocationFailure update_node_ports(const std::set<int>& before) {
     std::set<int> taken;
     std::size_t index = 0;

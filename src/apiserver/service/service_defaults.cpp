@@ -6,12 +6,13 @@
 namespace kindlb::apiserver {
 
 namespace {
-/// A field that only makes sense for what the Service no longer is goes with it, unless the client
-/// changed it too: then validation shall say so.
+/// Drop a field that the new type does not allow, unless the client changed it in the same request:
+/// then validation reports it.
 void drop_if_same(Json& service, const Json& old, const char* field) {
   if (same_spec_field(service, old, field)) service["spec"].erase(field);
 }
 
+/// targetPort 0 and "" count as absent, as in the Go types.
 void default_port(Json& port) {
   if (!port.contains("protocol")) port["protocol"] = "TCP";
   const auto* target = find(port, {"targetPort"});
@@ -23,6 +24,7 @@ void default_affinity(Json& spec) {
   if (!spec.contains("sessionAffinity")) spec["sessionAffinity"] = "None";
   if (spec["sessionAffinity"] == "None") spec.erase("sessionAffinityConfig");
   if (spec["sessionAffinity"] != "ClientIP") return;
+  // Three hours: DefaultClientIPServiceAffinitySeconds.
   if (find(spec, {"sessionAffinityConfig", "clientIP", "timeoutSeconds"}) == nullptr)
     spec["sessionAffinityConfig"] = {{"clientIP", {{"timeoutSeconds", 10800}}}};
 }
@@ -31,6 +33,8 @@ void set_default(Json& spec, const char* field, const Json& value) {
   if (!spec.contains(field)) spec[field] = value;
 }
 
+/// Restore node ports by the name of the port. A node port that the client gave to another port in
+/// the same request is not restored: that would be a duplicate.
 void keep_node_ports(Json& service, const Json& old) {
   std::map<std::string, int> by_name;
   for (const auto& port : list_at(old, {"spec", "ports"}))
@@ -78,6 +82,7 @@ void drop_type_dependent_fields(Json& service, const Json& old) {
   if (externally_accessible(old) && !externally_accessible(service))
     drop_if_same(service, old, "externalTrafficPolicy");
   if (is_type(service, "LoadBalancer")) return;
+  // What the provider reported is no longer true once the type changes.
   service["status"]["loadBalancer"] = Json::object();
   if (!is_type(old, "LoadBalancer")) return;
   for (const char* field :
@@ -111,10 +116,10 @@ void keep_allocated_values(Json& service, const Json& old) {
     keep("clusterIP");
     keep("clusterIPs");
   }
-  // With allocation switched off, leaving a node port out is how it is given back.
+  // With allocateLoadBalancerNodePorts false, a client releases a node port by omitting it.
   if (allocates_node_ports(old) && allocates_node_ports(service) && spec.contains("ports"))
     keep_node_ports(service, old);
-  // KEP-4144: with allocation switched off, leaving the port out is how it is given back.
+  // KEP-4144: likewise with allocateLoadBalancerHCNodePort.
   if (needs_health_check(old) && needs_health_check(service) &&
       allocates_health_check_port(service))
     keep("healthCheckNodePort");
@@ -124,10 +129,12 @@ void normalize_cluster_ips(Json& service, const Json* old) {
   auto& spec = service["spec"];
   const auto ip = text_at(spec, {"clusterIP"});
   if (old == nullptr) {
-    // Who knows the singular only gets the plural for free; the other way round is an error.
+    // clusterIPs without clusterIP is left for validation to reject.
     if (!ip.empty() && !spec.contains("clusterIPs")) spec["clusterIPs"] = Json::array({ip});
     return;
   }
+  // A client that changed only clusterIP means clusterIPs[0]. If it changed both, validation
+  // compares them.
   const auto old_ip = text_at(*old, {"spec", "clusterIP"});
   if (ip == old_ip || !same_spec_field(service, *old, "clusterIPs")) return;
   if (ip.empty())

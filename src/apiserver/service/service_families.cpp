@@ -19,12 +19,14 @@ const char* other(const std::string& family) {
   return family == "IPv4" ? "IPv6" : "IPv4";
 }
 
+/// Its endpoints are written by users or other controllers, with addresses of any family.
 bool is_selectorless_headless(const Json& service) {
   return text_at(service, {"spec", "clusterIP"}) == "None" &&
          map_at(service, {"spec", "selector"}).empty();
 }
 
-/// A Service that prefers two families keeps what it has when nobody touched these fields.
+/// PreferDualStack: an update that does not touch these fields changes nothing, even if the cluster
+/// has become dual-stack meanwhile. An upgrade happens only on request.
 bool keeps_families(const Json& service, const Json* old) {
   constexpr const char* kPrefer = "PreferDualStack";
   return old != nullptr && same_spec_field(service, *old, "type") && needs_cluster_ip(service) &&
@@ -34,6 +36,7 @@ bool keeps_families(const Json& service, const Json* old) {
          same_spec_field(service, *old, "ipFamilies") && count(service, "ipFamilies") > 0;
 }
 
+/// An update without ipFamilyPolicy keeps the old one: older clients do not know the field.
 void default_policy(Json& service, const Json* old) {
   auto& spec = service["spec"];
   if (spec.contains("ipFamilyPolicy")) return;
@@ -43,6 +46,7 @@ void default_policy(Json& service, const Json* old) {
     spec["ipFamilyPolicy"] = is_selectorless_headless(service) ? "RequireDualStack" : kSingle;
 }
 
+/// A change to SingleStack releases the secondary value if the client left the list unchanged.
 void drop_secondary(Json& service, const Json& old, const char* field) {
   if (!same_spec_field(service, old, field) || count(service, field) < 2) return;
   auto& list = service["spec"][field];
@@ -53,6 +57,7 @@ bool releases_secondary(const Json& service, const Json& old, const char* field)
   return count(old, field) == 2 && count(service, field) == 1;
 }
 
+/// Dropping the secondary family has to be explicit, by the policy SingleStack.
 void check_reduction(Json& service, const Json& old, FieldErrors& errors) {
   const auto& policy = spec_field(service, "ipFamilyPolicy");
   if (policy == kSingle) {
@@ -79,6 +84,7 @@ void check_single(const Json& service, FieldErrors& errors) {
                    "specified");
 }
 
+/// Requested cluster IPs determine their families, in the same order.
 void infer_families(Json& service, const AllocationTransaction& cluster, FieldErrors& errors) {
   const auto ips = texts_at(service, {"spec", "clusterIPs"});
   auto families = list_at(service, {"spec", "ipFamilies"});
@@ -106,6 +112,7 @@ void check_cluster(const Json& service, const AllocationTransaction& cluster, Fi
                      "not configured on this cluster");
 }
 
+/// Add the default family, and the second one if the policy asks for it and the cluster has it.
 void fill_families(Json& service, const AllocationTransaction& cluster, bool any_cluster) {
   auto& spec = service["spec"];
   if (count(service, "ipFamilies") == 0)
@@ -120,14 +127,14 @@ FieldErrors fill_ip_families(Json& service, const Json* old, const AllocationTra
   FieldErrors errors;
   if (!needs_cluster_ip(service) || keeps_families(service, old)) return errors;
   default_policy(service, old);
-  // What is malformed would only confuse the rest.
+  // The steps below rely on well-formed values.
   validate_cluster_ips(service, errors);
   if (!errors.empty()) return errors;
   if (old != nullptr) check_reduction(service, *old, errors);
   check_single(service, errors);
   infer_families(service, cluster, errors);
   if (!errors.empty()) return errors;
-  // Who keeps the endpoints of such a Service decides on families, whatever the cluster has.
+  // Endpoints of a headless Service without a selector are the user's, of any family.
   const bool free_choice = is_selectorless_headless(service);
   if (!free_choice) check_cluster(service, cluster, errors);
   if (errors.empty()) fill_families(service, cluster, free_choice);

@@ -1,4 +1,4 @@
-// The rules about load balancers, and those that only an update can break.
+// Validation of load balancer fields, of updates and of the status.
 
 #include "kindlb/base/text.hpp"
 #include "kindlb/core/ip.hpp"
@@ -22,9 +22,10 @@ bool mixes_protocols(const Json& service) {
   return protocols.size() > 1;
 }
 
+/// The annotation is an older form of the field and counts only without it.
 void check_source_ranges(const Json& service, FieldErrors& errors) {
   const auto ranges = texts_at(service, {"spec", "loadBalancerSourceRanges"});
-  // The real server spells this path with a capital, too.
+  // The capital is kube-apiserver's.
   const std::string field = "spec.LoadBalancerSourceRanges";
   if (!ranges.empty() && !is_type(service, "LoadBalancer"))
     errors.forbidden(field, kOnlyLoadBalancer);
@@ -50,7 +51,7 @@ void check_class(const Json& service, FieldErrors& errors) {
     errors.invalid("spec.loadBalancerClass", name, why);
 }
 
-/// KEP-4631. Values nobody knows yet are for the provider to refuse: new features may be named.
+/// KEP-4631: unknown features are valid. The provider reports those that it does not implement.
 void check_features(const Json& service, FieldErrors& errors) {
   const auto features = texts_at(service, {"spec", "requiredLoadBalancerFeatures"});
   if (features.empty()) return;
@@ -64,6 +65,7 @@ void check_features(const Json& service, FieldErrors& errors) {
   }
 }
 
+/// KEP-4144: required unless allocation is switched off.
 void check_health_check_port(const Json& service, FieldErrors& errors) {
   const auto port = number_at(service, {"spec", "healthCheckNodePort"});
   if (!needs_health_check(service)) {
@@ -85,7 +87,7 @@ void check_cluster_ip_update(const Json& service, const Json& old, FieldErrors& 
   const auto& list = spec_field(service, "clusterIPs");
   if (now.empty() && !before.empty())
     errors.invalid("spec.clusterIPs[0]", list, "primary clusterIP can not be unset");
-  // The second may only come or go.
+  // The secondary may be added or released, not replaced.
   for (std::size_t i = 0; i < before.size() && i < now.size(); ++i)
     if (before[i] != now[i])
       errors.invalid(fmt::format("spec.clusterIPs[{}]", i), list, "may not change once set");
@@ -105,12 +107,14 @@ void check_family_update(const Json& service, const Json& old, FieldErrors& erro
                      "may not change once set");
 }
 
+/// loadBalancerClass is immutable while the type is LoadBalancer (KEP-1959), and so is an allocated
+/// healthCheckNodePort, which can only be released (KEP-4144).
 void check_load_balancer_update(const Json& service, const Json& old, FieldErrors& errors) {
   const bool both = is_type(old, "LoadBalancer") && is_type(service, "LoadBalancer");
   if (both && spec_field(old, "loadBalancerClass") != spec_field(service, "loadBalancerClass"))
     errors.invalid("spec.loadBalancerClass", spec_field(service, "loadBalancerClass"),
                    "may not change once set");
-  // KEP-3622: once assigned, a cluster IP cannot be opted out of.
+  // KEP-3622: the opt-out is rejected once a cluster IP is assigned.
   const bool opted_out = is_type(old, "LoadBalancer") && !allocates_cluster_ip(old);
   if (!allocates_cluster_ip(service) && !opted_out && !list_at(old, {"spec", "clusterIPs"}).empty())
     errors.invalid("spec.allocateLoadBalancerClusterIP", false,
@@ -123,6 +127,7 @@ void check_load_balancer_update(const Json& service, const Json& old, FieldError
     errors.forbidden("spec.healthCheckNodePort", "field is immutable");
 }
 
+/// ipMode (KEP-1860) and ip belong together; hostname is independent of them.
 void check_ingress(const Json& ingress, const std::string& path, FieldErrors& errors) {
   const auto ip = text_at(ingress, {"ip"});
   const auto mode = text_at(ingress, {"ipMode"});
@@ -152,7 +157,7 @@ void validate_load_balancer(const Json& service, const Json* old, const FeatureG
       errors.forbidden(std::string("spec.") + field, kOnlyLoadBalancer);
   check_class(service, errors);
   check_features(service, errors);
-  // KEP-1435: with the gate off, what is mixed already may still be updated.
+  // KEP-1435: with the gate off, Services with mixed protocols can still be updated.
   const bool was_mixed = old != nullptr && is_type(*old, "LoadBalancer") && mixes_protocols(*old);
   if (is_type(service, "LoadBalancer") && mixes_protocols(service) &&
       !gates.mixed_protocol_lb_service && !was_mixed)

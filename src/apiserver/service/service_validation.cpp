@@ -9,11 +9,12 @@
 namespace kindlb::apiserver {
 
 namespace {
+/// "spec.ports[0].name"
 std::string at(const char* list, std::size_t index, const char* field = "") {
   return fmt::format("spec.{}[{}]{}{}", list, index, *field == '\0' ? "" : ".", field);
 }
 
-/// Required, and one of these.
+/// Require one of `choices`.
 void check_choice(const Json& service, const char* field, const std::vector<std::string>& choices,
                   FieldErrors& errors) {
   const auto value = text_at(service, {"spec", field});
@@ -24,6 +25,7 @@ void check_choice(const Json& service, const char* field, const std::vector<std:
     errors.unsupported(path, value, choices);
 }
 
+/// A port number, or an IANA service name (RFC 6335).
 void check_target(const Json& target, const std::string& path, FieldErrors& errors) {
   if (target.is_number()) {
     const auto why = port_error(target.get<std::int64_t>());
@@ -43,6 +45,7 @@ void check_target(const Json& target, const std::string& path, FieldErrors& erro
   if (!has_letter) errors.invalid(path, target, "must contain at least one letter (a-z)");
 }
 
+/// Names are required as soon as there are several ports, and unique.
 void check_port(const Json& port, std::size_t index, bool needs_name, std::set<std::string>& names,
                 FieldErrors& errors) {
   const auto name = text_at(port, {"name"});
@@ -81,6 +84,7 @@ void check_ports(const Json& service, FieldErrors& errors) {
     if (node_port != 0 && !node_ports.insert({protocol, node_port}).second)
       errors.duplicate(at("ports", i, "nodePort"), node_port);
   }
+  // In a pass of its own: errors come in the order of kube-apiserver's checks.
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const auto protocol = text_at(ports[i], {"protocol"});
     const auto port = number_at(ports[i], {"port"});
@@ -169,6 +173,7 @@ void validate_cluster_ips(const Json& service, FieldErrors& errors) {
   if (!policy.empty() && !contains(policies, policy))
     errors.unsupported("spec.ipFamilyPolicy", policy, policies);
 
+  // Families are compared only if all addresses parse.
   bool broken = false;
   for (std::size_t i = 0; i < ips.size(); ++i) {
     if (i == 0 && ips[i] == "None") {

@@ -12,6 +12,7 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 
+/// Changes with any incompatible change of the format; other versions are rejected.
 constexpr const char* kFormat = "kindlb-sandbox/1";
 
 Error broken(const std::string& path, std::string why) {
@@ -30,6 +31,7 @@ const Resource* resource_of(const Json& object) {
 
 core::Result<void> save_state(const Store& store, const std::string& path) {
   const auto temporary = path + ".tmp";
+  // A consistent snapshot: the store's lock is not held while writing.
   const auto all = store.snapshot();
   {
     std::ofstream out(temporary);
@@ -61,6 +63,8 @@ core::Result<void> load_state(Api& api, const std::string& path) {
     const auto* resource = resource_of(object);
     if (resource == nullptr || text_at(object, {"metadata", "name"}).empty())
       return broken(path, "an object of an unknown kind");
+    // Decoded as if a client had sent it: the file may be edited by hand, and all code behind
+    // relies on checked types.
     auto checked = decode(object, resource->kind);
     if (!checked) return broken(path, checked.error().message);
     objects.emplace_back(resource, std::move(checked->value));

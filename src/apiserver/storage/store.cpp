@@ -8,7 +8,7 @@ namespace kindlb::apiserver {
 namespace {
 using Lock = std::unique_lock<std::recursive_mutex>;
 
-/// What etcd takes.
+/// etcd's default limit of a request.
 constexpr std::size_t kMaxObject = 3U << 19U;
 
 StatusError object_too_large() {
@@ -18,10 +18,12 @@ StatusError object_too_large() {
       .message = "Request entity too large: limit of an object is " + std::to_string(kMaxObject)};
 }
 
+/// What a change costs in the history: earlier states are shared with earlier changes.
 std::size_t size_of(const Change& change) {
   return (change.after != nullptr ? change.after : change.last)->text.size();
 }
 
+/// The resourceVersion is part of the object, so every stored state is serialized anew.
 ObjectPtr make_object(Json value, Revision revision) {
   value["metadata"]["resourceVersion"] = std::to_string(revision);
   auto text = dump(value);
@@ -36,6 +38,7 @@ bool in_namespace(const ObjectKey& key, const std::string& ns) {
   return ns.empty() || key.ns == ns;
 }
 
+/// Keys are sorted by namespace first: those of one namespace are adjacent.
 template <typename Map>
 std::vector<ObjectPtr> values_of(const Map& objects, const std::string& ns) {
   std::vector<ObjectPtr> out;
@@ -81,7 +84,7 @@ std::optional<Listing> Store::list_at(const Resource& resource, const std::strin
   const auto& from = collection_of(resource);
   if (revision < from.compacted || revision > revision_) return std::nullopt;
   auto objects = from.objects;
-  // Undone from the newest on, what is left is the state of that time.
+  // Undo the later changes, newest first. Copying the map copies pointers, not objects.
   for (auto change = from.history.rbegin(); change != from.history.rend(); ++change) {
     if (change->revision <= revision) break;
     if (change->before == nullptr)
@@ -108,6 +111,7 @@ void Store::transact(const std::function<void()>& body) {
 
 ApiResult<ObjectPtr> Store::commit(const Resource& resource, const ObjectKey& key,
                                    const ObjectPtr& current, Edit& edit) {
+  // A write that changes nothing gets no revision: watches must not see it.
   if (edit.kind == Edit::Kind::Keep) return current;
   auto& collection = collection_of(resource);
   const auto revision = revision_ + 1;
@@ -118,11 +122,13 @@ ApiResult<ObjectPtr> Store::commit(const Resource& resource, const ObjectKey& ke
     collection.objects[key] = result;
     record(collection, {revision, key, current, result, nullptr});
   } else {
+    // DELETED events carry the revision of the deletion, so that a watch can resume after it.
     const auto last = make_object(current->value, revision);
     collection.objects.erase(key);
     record(collection, {revision, key, current, nullptr, last});
     result = edit.value.is_null() ? last : make_object(std::move(edit.value), revision);
   }
+  // After the change is visible: on_commit may write on top of it, as the end of a namespace does.
   if (edit.on_commit) edit.on_commit();
   changed_.notify_all();
   return result;
@@ -144,6 +150,7 @@ Store::Changes Store::wait(const Resource& resource, Revision after,
                            std::size_t limit) const {
   Lock lock(mutex_);
   const auto& collection = collection_of(resource);
+  // Reports 410 also for the future: such a client knows a state that this server never had.
   const auto gone = [&] { return after < collection.compacted || after > revision_; };
   const auto news = [&] {
     return !collection.history.empty() && collection.history.back().revision > after;
@@ -184,11 +191,13 @@ Store::Snapshot Store::snapshot() const {
 void Store::restore(const std::vector<std::pair<const Resource*, Json>>& objects,
                     Revision revision) {
   const Lock lock(mutex_);
+  // Never backwards: clients may hold revisions of the state that is replaced.
   revision_ = std::max(revision, revision_);
   for (auto& each : collections_)
     each = {.objects = {}, .history = {}, .bytes = 0, .compacted = revision_};
   for (const auto& [resource, value] : objects) {
     const auto version = text_at(value, {"metadata", "resourceVersion"});
+    // Keep resourceVersions from the file, so that clients that survived the restart still match.
     const auto own = std::strtoull(version.c_str(), nullptr, 10);
     const ObjectKey key{text_at(value, {"metadata", "namespace"}),
                         text_at(value, {"metadata", "name"})};

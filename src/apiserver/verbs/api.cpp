@@ -18,7 +18,8 @@ FieldManager field_manager_of(const WriteOptions& options) {
   return {options.manager, options.subresource, now_rfc3339()};
 }
 
-/// What other kinds than Services make of their two halves.
+/// Keep clients from writing status through the main resource, and spec through /status: restore
+/// the other half from `current`. For all kinds but Services, which have rules of their own.
 void reset_other_half(Json& object, const Json* current, const Resource& resource,
                       const WriteOptions& options) {
   if (!resource.has_status) return;
@@ -38,7 +39,7 @@ void reset_other_half(Json& object, const Json* current, const Resource& resourc
   }
 }
 
-/// Kinds for which the real server takes an update of what is not there for a creation.
+/// Kinds whose strategy has AllowCreateOnUpdate: a PUT of an object that does not exist creates it.
 bool allows_create_on_update(const Resource& resource) {
   return &resource == &services() || resource.plural == "leases" || resource.plural == "events";
 }
@@ -70,6 +71,7 @@ ApiResult<Json> Api::decoded(const Resource& resource, const Json& sent,
   if (!sent.is_object()) return bad_request("the body of the request was not an object");
   const auto kind = text_at(sent, {"kind"});
   const auto version = text_at(sent, {"apiVersion"});
+  // apiVersion and kind are optional, since the path determines them; if present, they must match.
   if ((!kind.empty() && kind != resource.kind) ||
       (!version.empty() && version != resource.api_version()))
     return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: this is {}",
@@ -85,6 +87,7 @@ ApiResult<Json> Api::decoded(const Resource& resource, const Json& sent,
     unknown += fmt::format("{}unknown field \"{}\"", unknown.empty() ? "" : ", ", field);
     warnings.push_back(fmt::format("unknown field \"{}\"", field));
   }
+  // fieldValidation=Warn and Ignore accept unknown fields; the handler decides on warnings.
   if (options.strict && !unknown.empty())
     return bad_request(
         fmt::format("{} in version \"{}\" cannot be handled as a {}: strict "
@@ -99,6 +102,7 @@ std::optional<StatusError> Api::validate_namespace(const Resource& resource,
   if (!resource.namespaced) return std::nullopt;
   const auto found = store_.get(namespaces(), {"", ns});
   if (found == nullptr) return not_found(namespaces(), ns);
+  // A terminating namespace accepts updates, which remove finalizers, but no new objects.
   if (!is_terminating(found->value)) return std::nullopt;
   return forbidden(resource, "",
                    fmt::format("unable to create new content in namespace {} because it is being "
@@ -106,8 +110,6 @@ std::optional<StatusError> Api::validate_namespace(const Resource& resource,
                                ns));
 }
 
-/// Whoever writes owns what they wrote and the defaults, but not what is allocated: so the book is
-/// kept before that happens.
 void Api::record_managed_fields(const Resource& resource, const Json* before, Json& object,
                                 const WriteOptions& options) const {
   if (&resource == &services() && options.subresource.empty()) {
@@ -122,6 +124,7 @@ void Api::record_managed_fields(const Resource& resource, const Json* before, Js
 ApiResult<Edit> Api::prepare_create(const Resource& resource, const std::string& ns, Json object,
                                     const WriteOptions& options, bool by_apply) {
   if (auto error = validate_namespace(resource, ns)) return *error;
+  // A namespace in the body is optional and must match the path.
   const auto given = text_at(object, {"metadata", "namespace"});
   if (!given.empty() && given != ns)
     return bad_request(
@@ -130,7 +133,9 @@ ApiResult<Edit> Api::prepare_create(const Resource& resource, const std::string&
   if (auto error = validate_metadata(object, resource)) return *error;
   if (&resource == &namespaces())
     object["metadata"]["labels"]["kubernetes.io/metadata.name"] = key_of(object).name;
+  // An apply has set managedFields already, from the configuration instead of the difference.
   if (!by_apply) record_managed_fields(resource, nullptr, object, options);
+  // Shared with on_commit; if that is never called, the destructor releases the allocations.
   const auto transaction = std::make_shared<AllocationTransaction>(allocators_);
   if (&resource == &services()) {
     auto prepared = prepare_service(std::move(object), nullptr, gates_, *transaction);
@@ -157,11 +162,14 @@ ApiResult<Edit> Api::prepare_update(const Resource& resource, const Object& curr
   } else {
     reset_other_half(object, &current.value, resource, options);
   }
+  // The update removed the last finalizer of an object that is being deleted: delete it now. The
+  // client gets the object as it sent it. Namespaces end when their content is gone instead.
   if (is_terminating(object) && !has_finalizers(object) && &resource != &namespaces()) {
     auto edit = prepare_removal(resource, current.value);
     edit.value = std::move(object);
     return edit;
   }
+  // A no-op write keeps the resourceVersion, as in kube-apiserver.
   if (same_content(current.value, object)) return Edit{};
   return Edit{Edit::Kind::Put, std::move(object), [transaction] { transaction->commit(); }};
 }
@@ -183,7 +191,7 @@ ApiResult<WriteResult> Api::write(const Resource& resource, const ObjectKey& key
   const auto result = store_.write(resource, key, [&](const ObjectPtr& current) -> ApiResult<Edit> {
     auto edit = editor(current);
     if (!edit || !options.dry_run) return edit;
-    // Everything was checked as if; nothing is kept.
+    // A dry run: validated like any other write, then discarded.
     if (edit->kind == Edit::Kind::Put)
       dry_run_object =
           std::make_shared<const Object>(Object{edit->value, dump(edit->value), store_.revision()});
@@ -202,11 +210,12 @@ ApiResult<WriteResult> Api::create(const Resource& resource, const std::string& 
   auto& meta = (*object)["metadata"];
   if (text_at(meta, {"name"}).empty() && !text_at(meta, {"generateName"}).empty())
     meta["name"] = text_at(meta, {"generateName"}) + random_name_suffix();
+  // The name must be known before the write: it is the key under which the store locks.
   const ObjectKey key{resource.namespaced ? ns : "", text_at(meta, {"name"})};
   return write(
       resource, key, options,
       [&](const ObjectPtr& current) -> ApiResult<Edit> {
-        // What is wrong with an object is told before that there is one of its name.
+        // As kube-apiserver: an invalid object is reported as such even if its name is taken.
         auto edit = prepare_create(resource, ns, *object, options, false);
         if (edit && current != nullptr) return already_exists(resource, key.name);
         return edit;
@@ -253,6 +262,7 @@ ApiResult<WriteResult> Api::patch(const Resource& resource, const ObjectKey& key
 ApiResult<Edit> Api::prepare_patch(const Resource& resource, const ObjectPtr& current,
                                    const ObjectKey& key, PatchType type, const Json& patch,
                                    const WriteOptions& options, WriteResult& out) {
+  // Patches other than apply are updates for managedFields: the manager owns what it changed.
   if (type == PatchType::Apply) return prepare_apply(resource, current, key, patch, options, out);
   if (current == nullptr) return not_found(resource, key.name);
   auto result =
@@ -268,6 +278,7 @@ ApiResult<Edit> Api::prepare_patch(const Resource& resource, const ObjectPtr& cu
   auto object = decoded(resource, *result, options, out.warnings);
   if (!object) {
     if (type == PatchType::Strategic || options.strict) return object.error();
+    // kube-apiserver reports the patched object, not the patch, as the invalid value.
     FieldErrors errors;
     errors.invalid("patch", dump(*result), object.error().message);
     return StatusError{.code = 422,
@@ -301,6 +312,7 @@ ApiResult<Edit> Api::prepare_apply(const Resource& resource, const ObjectPtr& cu
                                   uid));
     out.created = true;
   }
+  // An apply to a name that does not exist creates the object, from an empty one.
   const Json live = current != nullptr ? current->value : Json{{"metadata", {{"name", key.name}}}};
   if (current != nullptr && config->contains("metadata")) {
     const auto version = text_at(*config, {"metadata", "resourceVersion"});

@@ -1,4 +1,4 @@
-// How objects begin and end: the namespaces of every cluster, deletion, finalizers, files of state.
+// The part of Api that starts and ends objects: initial objects, deletion, finalizers, state files.
 
 #include "object_meta.hpp"
 #include "service/service.hpp"
@@ -9,6 +9,7 @@
 namespace kindlb::apiserver {
 
 namespace {
+/// REQUIRES: at least one range.
 Allocators make_allocators(const std::vector<core::Cidr>& ranges) {
   Allocators allocators;
   for (const auto& range : ranges) allocators.ips.emplace_back(range);
@@ -16,7 +17,7 @@ Allocators make_allocators(const std::vector<core::Cidr>& ranges) {
   return allocators;
 }
 
-/// The API's own address inside the cluster: the first of the range.
+/// The Service of the API server itself, with the first address of the range.
 Json kubernetes_service(const core::Cidr& range) {
   const auto first = range.first().next();
   return {{"metadata",
@@ -32,7 +33,7 @@ std::optional<StatusError> check_preconditions(const Resource& resource, const J
   const auto name = text_at(object, {"metadata", "name"});
   const auto mismatch = [&](const char* what, const std::string& wanted, const std::string& found,
                             const char* guess) {
-    // Here the real server names the kind where it names the resource elsewhere.
+    // Here kube-apiserver reports the kind, elsewhere the resource.
     return StatusError{
         .code = 409,
         .reason = "Conflict",
@@ -72,9 +73,12 @@ ApiResult<ObjectPtr> Api::remove(const Resource& resource, const ObjectKey& key,
   auto result = store_.write(resource, key, [&](const ObjectPtr& current) -> ApiResult<Edit> {
     if (current == nullptr) return not_found(resource, key.name);
     if (auto error = check_preconditions(resource, current->value, options)) return *error;
+    // Preconditions are checked in a dry run, too.
     if (options.dry_run) return Edit{};
+    // Namespaces always have a finalizer, "kubernetes" in their spec: their content goes first.
     const bool blocked = is_namespace || has_finalizers(current->value);
     if (!blocked) return prepare_removal(resource, current->value);
+    // Deleting again what is being deleted does nothing, and keeps the first deletionTimestamp.
     if (is_terminating(current->value)) return Edit{};
     Json object = current->value;
     object["metadata"]["deletionTimestamp"] = now_rfc3339();
@@ -86,8 +90,8 @@ ApiResult<ObjectPtr> Api::remove(const Resource& resource, const ObjectKey& key,
   return result;
 }
 
-/// What the namespace controller of a real cluster does.
 void Api::delete_namespace_content(const std::string& ns) {
+  // Objects with finalizers stay and end the namespace when they go, through on_commit.
   for (const auto& resource : resources()) {
     if (!resource.namespaced) continue;
     for (const auto& object : store_.list(resource, ns).objects)
@@ -108,6 +112,7 @@ void Api::finalize_namespace_if_empty(const std::string& ns) {
 
 void Api::restore(const std::vector<std::pair<const Resource*, Json>>& objects, Revision revision) {
   store_.transact([&] {
+    // Allocations are derived state: the Services are the source of truth.
     Allocators fresh;
     for (const auto& allocator : allocators_.ips) fresh.ips.emplace_back(allocator.range());
     allocators_ = std::move(fresh);

@@ -14,9 +14,11 @@
 namespace kindlb::apiserver {
 
 namespace {
-/// A watch that names no end ends by itself, as with the real server.
+/// The longest watch, and that without timeoutSeconds. kube-apiserver ends watches by itself, too,
+/// so clients have to be able to resume.
 constexpr std::chrono::seconds kLongestWatch{3600};
 
+/// Path segments; repeated slashes count as one.
 std::vector<std::string> segments(const std::string& path) {
   std::vector<std::string> out;
   for (std::size_t begin = 0; begin < path.size();) {
@@ -31,6 +33,7 @@ bool is_true(const std::string& text) {
   return text == "true" || text == "1";
 }
 
+/// kubectl get sends "application/json;as=Table;v=v1;g=meta.k8s.io, application/json".
 bool wants_table(const Request& request) {
   return request.accept.find("as=Table") != std::string::npos;
 }
@@ -42,6 +45,7 @@ std::optional<Revision> parse_revision(const std::string& text) {
   return value;
 }
 
+/// The verb as RBAC and fault injection name it.
 std::string verb_of(const Request& request, const RequestInfo& info) {
   if (request.method == "POST") return "create";
   if (request.method == "PUT") return "update";
@@ -51,7 +55,7 @@ std::string verb_of(const Request& request, const RequestInfo& info) {
   return info.name.empty() ? "list" : "get";
 }
 
-/// Nothing: the fault leaves the answer to others.
+/// Nothing: the fault only delays the response.
 std::optional<StatusError> error_of(const Fault& fault, const RequestInfo& info) {
   if (fault.kind == "conflict") return optimistic_lock_error(*info.resource, info.name);
   if (fault.kind == "too-many")
@@ -91,6 +95,8 @@ std::optional<RequestInfo> parse_request_info(const std::string& path) {
   const auto version = parts[0];
   parts.erase(parts.begin());
   RequestInfo info;
+  // /api/v1/namespaces/NAME/RESOURCE is inside a namespace; /api/v1/namespaces/NAME and its status
+  // are the namespace itself.
   const bool in_namespace = parts[0] == "namespaces" && parts.size() > 2 && parts[2] != "status";
   if (in_namespace) {
     info.ns = parts[1];
@@ -103,6 +109,7 @@ std::optional<RequestInfo> parse_request_info(const std::string& path) {
   if (parts.size() > 2) info.subresource = parts[2];
   if (!info.subresource.empty() && (info.subresource != "status" || !info.resource->has_status))
     return std::nullopt;
+  // All namespaces can be listed and watched together; a single object needs its namespace.
   if (!info.name.empty() && info.resource->namespaced && info.ns.empty()) return std::nullopt;
   return info;
 }
@@ -115,6 +122,7 @@ Response Handler::handle(const Request& request) {
   if (const auto known = openapi(request.path)) return json_response(*known);
   const auto info = parse_request_info(request.path);
   if (!info) return error_response(no_such_path());
+  // Injected faults come after discovery: clients that cannot discover resources test nothing.
   const auto fault = faults_.next(verb_of(request, *info), info->resource->plural);
   if (!fault) return handle_resource(request, *info);
   if (const auto error = error_of(*fault, *info)) return error_response(*error);
@@ -175,6 +183,8 @@ Response Handler::list(const Request& request, const RequestInfo& info) {
         fmt::format("invalid resource version: resourceVersion: Invalid value: \"{0}\": "
                     "strconv.ParseUint: parsing \"{0}\": invalid syntax",
                     version)));
+  // Pages after the first, and resourceVersionMatch=Exact, read an older revision. Other values of
+  // resourceVersion ask for "not older than", which the current state always is.
   auto at = page_request->revision;
   if (request.parameter("resourceVersionMatch") == "Exact") at = parse_revision(version);
   const auto listing = at ? api_.store().list_at(resource, info.ns, *at)
@@ -190,6 +200,7 @@ Response Handler::list(const Request& request, const RequestInfo& info) {
         fields->matches(object->value))
       chosen.push_back(object);
   auto page = paginate(std::move(chosen), *page_request, listing->revision);
+  // kube-apiserver does not count remaining items of a filtered list either.
   if (!labels->empty() || !fields->empty()) page.remaining = 0;
   return {
       .code = 200,
@@ -199,6 +210,7 @@ Response Handler::list(const Request& request, const RequestInfo& info) {
 Response Handler::watch(const Request& request, const RequestInfo& info) {
   const auto& resource = *info.resource;
   auto field_text = request.parameter("fieldSelector");
+  // GET .../NAME?watch=true is a watch of the collection, selected by name.
   if (!info.name.empty())
     field_text += (field_text.empty() ? "metadata.name=" : ",metadata.name=") + info.name;
   const auto labels = LabelSelector::parse(request.parameter("labelSelector"));
@@ -211,6 +223,7 @@ Response Handler::watch(const Request& request, const RequestInfo& info) {
   options.labels = *labels;
   options.fields = *fields;
   const auto version = request.parameter("resourceVersion");
+  // "0" means any state is good enough: start from the current one.
   if (!version.empty() && version != "0") {
     options.after = parse_revision(version);
     if (!options.after)

@@ -1,6 +1,6 @@
 #pragma once
-// From a request to an answer, without sockets: paths, verbs, content types, pages, tables, faults.
-// Safe from any thread.
+// Maps HTTP requests to API calls and results to HTTP responses: paths, verbs, content types,
+// paging, tables, injected faults. Has no sockets, so that unit tests can use it. Thread-safe.
 
 #include "verbs/api.hpp"
 #include "verbs/fault_injector.hpp"
@@ -13,15 +13,17 @@
 
 namespace kindlb::apiserver {
 
+/// What the handler needs of an HTTP request.
 struct Request {
   std::string method = "GET";
   std::string path;                          ///< decoded, without the query
-  std::map<std::string, std::string> query;  ///< the last of each name
+  std::map<std::string, std::string> query;  ///< the last value of each name
   std::string content_type;
   std::string accept;
   std::string user_agent;
   std::string body;
 
+  /// A query parameter; empty: absent.
   std::string parameter(const std::string& name) const;
 };
 
@@ -30,25 +32,25 @@ struct Response {
   std::string content_type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
-  std::optional<WatchOptions> watch;   ///< then there is no body but a stream
-  std::chrono::milliseconds delay{0};  ///< before the answer is sent
+  std::optional<WatchOptions> watch;   ///< if set, stream these events instead of a body
+  std::chrono::milliseconds delay{0};  ///< wait this long before sending it
 };
 
-/// What a path under /api or /apis names.
+/// What a path under /api or /apis refers to, as RequestInfo of k8s.io/apiserver.
 struct RequestInfo {
   const Resource* resource = nullptr;
   std::string ns;
   std::string name;         ///< empty: the collection
   std::string subresource;  ///< "status", or empty
 };
-/// Nothing: there is no such thing.
+/// Nothing: no known resource.
 std::optional<RequestInfo> parse_request_info(const std::string& path);
 
 class Handler {
  public:
   Handler(Api& api, FaultInjector& faults) : api_(api), faults_(faults) {}
 
-  /// Never throws, whatever the request.
+  /// Answer a request. Does not block: the caller waits for `delay` and streams `watch`.
   Response handle(const Request& request);
 
  private:

@@ -9,7 +9,7 @@ namespace kindlb::apiserver {
 namespace {
 constexpr std::size_t kMaxWarnings = 4096;
 
-/// What the real server takes for a manager's name when none is given.
+/// fieldManager, or as kube-apiserver defaults it: the part of the user agent before the slash.
 std::string manager_of(const Request& request) {
   const auto named = request.parameter("fieldManager");
   if (!named.empty()) return named;
@@ -30,7 +30,8 @@ ApiResult<WriteOptions> options_of(const Request& request, const RequestInfo& in
   return options;
 }
 
-/// "Warn" is the default; "Ignore" wants silence. Headers have no room for thousands.
+/// Add Warning headers unless fieldValidation is Ignore (the default is Warn). Bounded, since
+/// clients limit the size of headers.
 void add_warnings(Response& response, const Request& request,
                   const std::vector<std::string>& warnings) {
   if (request.parameter("fieldValidation") == "Ignore") return;
@@ -38,6 +39,7 @@ void add_warnings(Response& response, const Request& request,
   for (const auto& warning : warnings) {
     total += warning.size();
     if (total > kMaxWarnings) return;
+    // As quoted-string of RFC 9110; control characters would end the header.
     std::string text;
     for (const char c : warning) {
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) continue;
@@ -57,6 +59,7 @@ Response write_response(const ApiResult<WriteResult>& result, const Request& req
   return response;
 }
 
+/// Content type of the body, parameters ignored.
 std::optional<PatchType> patch_type(const std::string& content_type) {
   const auto type = content_type.substr(0, content_type.find(';'));
   if (type == "application/json-patch+json") return PatchType::JsonPatch;
@@ -78,7 +81,7 @@ ApiResult<DeleteOptions> delete_options(const Request& request) {
   return options;
 }
 
-/// Kinds whose deletion is answered with the object; the others get a Status.
+/// Kinds whose DELETE returns the object (ReturnDeletedObject); others return a Status.
 bool returns_deleted(const Resource& resource) {
   return &resource == &services() || &resource == &pods() || &resource == &namespaces();
 }
@@ -101,7 +104,7 @@ Response Handler::create(const Request& request, const RequestInfo& info) {
   if (!options) return error_response(options.error());
   const auto body = read_body(request.body, request.content_type, info.resource->kind);
   if (!body) return error_response(body.error());
-  // A namespaced object may be posted to the collection of all namespaces only if it says where.
+  // POST /api/v1/services: kube-apiserver has no such route for namespaced resources.
   if (info.resource->namespaced && info.ns.empty()) return error_response(method_not_allowed());
   return write_response(api_.create(*info.resource, info.ns, *body, *options), request);
 }
@@ -156,6 +159,7 @@ Response Handler::remove(const Request& request, const RequestInfo& info) {
   return json_response(success(*info.resource, object));
 }
 
+/// Delete what a list with the same selectors returns, one by one, and return that list.
 Response Handler::remove_collection(const Request& request, const RequestInfo& info) {
   if (info.resource->namespaced && info.ns.empty()) return error_response(method_not_allowed());
   const auto options = delete_options(request);
@@ -167,7 +171,7 @@ Response Handler::remove_collection(const Request& request, const RequestInfo& i
   const auto listed = parse_bounded(response.body);
   for (const auto& object : list_at(listed, {"items"})) {
     const auto gone = api_.remove(*info.resource, key_of(object), *options);
-    // Somebody else was faster, or holds it: neither keeps the others.
+    // Deleted by another client meanwhile: continue with the others.
     if (!gone && gone.error().code != 404) return error_response(gone.error());
   }
   return response;

@@ -11,6 +11,7 @@
 namespace kindlb::apiserver {
 
 namespace {
+/// Tokens are opaque to clients; hexadecimal is safe in a URL.
 std::string to_hex(const std::string& text) {
   std::string out;
   for (const char c : text) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -38,8 +39,9 @@ void erase_first(std::string& text, const std::string& part) {
   if (const auto at = text.find(part); at != std::string::npos) text.erase(at, part.size());
 }
 
-/// The list says it for all. Top-level keys come before those of the same name further down, except
-/// for kinds of others, which are not ours.
+/// Items of a list have no apiVersion and kind. Keys are serialized in alphabetical order, and no
+/// key before "apiVersion" or "kind" holds an object that contains our kind: the first match is the
+/// top-level one.
 std::string without_type(std::string text, const Resource& resource) {
   erase_first(text, "\"apiVersion\":\"" + resource.api_version() + "\",");
   erase_first(text, "\"kind\":\"" + resource.kind + "\",");
@@ -77,6 +79,7 @@ ApiResult<PageRequest> PageRequest::parse(const std::string& limit, const std::s
 Page paginate(std::vector<ObjectPtr> objects, const PageRequest& request, Revision revision) {
   Page page;
   page.revision = revision;
+  // By key, not by position: what was deleted meanwhile does not shift the pages.
   if (request.revision)
     objects.erase(objects.begin(),
                   std::find_if(objects.begin(), objects.end(), [&](const ObjectPtr& object) {

@@ -10,7 +10,7 @@
 namespace kindlb::apiserver {
 
 namespace {
-/// At commas outside parentheses.
+/// Split at commas outside parentheses.
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> out;
   int depth = 0;
@@ -41,7 +41,7 @@ const std::string* label(const Json& labels, const std::string& key) {
   return found == labels.end() ? nullptr : found->get_ptr<const std::string*>();
 }
 
-/// What the real server has an index or a conversion function for.
+/// The fields that kube-apiserver registers for selection, by resource.
 std::vector<std::string> selectable(const Resource& resource) {
   std::vector<std::string> fields{"metadata.name", "metadata.namespace"};
   const std::map<std::string, std::vector<std::string>> more{
@@ -70,6 +70,7 @@ std::vector<std::string> steps(std::string_view path) {
   return out;
 }
 
+/// Fields that are absent select as the empty string.
 std::string value_of(const Json& object, const std::vector<std::string>& path) {
   const Json* node = &object;
   for (const auto& key : path) {
@@ -83,6 +84,8 @@ std::string value_of(const Json& object, const std::vector<std::string>& path) {
 }
 }  // namespace
 
+/// The grammar of k8s.io/apimachinery/pkg/labels, without < and >:
+///   KEY in (A,B) | KEY notin (A,B) | KEY=A | KEY==A | KEY!=A | KEY | !KEY
 ApiResult<LabelSelector::Requirement> LabelSelector::parse_one(std::string_view text) {
   const auto refuse = [&] {
     return bad_request(fmt::format("unable to parse requirement: '{}'", text));
@@ -147,6 +150,7 @@ bool LabelSelector::holds(const Requirement& requirement, const Json& labels) {
   switch (requirement.op) {
     case Operator::In:
       return value != nullptr && listed();
+    // As in Kubernetes: an absent label satisfies != and notin.
     case Operator::NotIn:
       return value == nullptr || !listed();
     case Operator::Exists:

@@ -1,5 +1,5 @@
 #pragma once
-// Label and field selectors, as the query parameters of a list or watch spell them.
+// labelSelector and fieldSelector of lists and watches. Immutable values.
 
 #include "json.hpp"
 #include "schema/resources.hpp"
@@ -13,9 +13,9 @@ namespace kindlb::apiserver {
 
 class LabelSelector {
  public:
-  /// "app=echo,tier!=db,zone in (a,b),canary,!legacy"
+  /// Parse "app=echo,tier!=db,zone in (a,b),canary,!legacy"
   static ApiResult<LabelSelector> parse(std::string_view text);
-  /// Every pair of this map must be there.
+  /// Select by equality, as spec.selector of a Service does.
   static LabelSelector of_map(const Json& labels);
 
   bool empty() const { return requirements_.empty(); }
@@ -36,7 +36,8 @@ class LabelSelector {
 
 class FieldSelector {
  public:
-  /// "metadata.name=x,involvedObject.kind!=Service"; only fields that the real server selects by.
+  /// Parse "metadata.name=x,involvedObject.kind!=Service". Fails for fields that kube-apiserver
+  /// does not select by.
   static ApiResult<FieldSelector> parse(std::string_view text, const Resource& resource);
 
   bool empty() const { return terms_.empty(); }

@@ -11,13 +11,14 @@ namespace kindlb::apiserver {
 namespace {
 using namespace std::chrono_literals;
 
-/// How long a lull may last before the caller looks whether its client is still there.
+/// How long next() blocks before the caller checks whether its client is still connected.
 constexpr auto kMaxQuiet = 250ms;
 constexpr auto kBookmarkInterval = 60s;
-/// What is made at a time: objects, and bytes.
+/// Limits of one chunk, so that a client that reads slowly holds little memory.
 constexpr std::size_t kMaxChangesPerChunk = 128;
 constexpr std::size_t kMaxChunkBytes = 256U << 10U;
 
+/// One line of the stream, as metav1.WatchEvent.
 std::string encode_event(const char* type, const std::string& object) {
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object);
 }
@@ -44,6 +45,7 @@ void WatchStream::start() {
     position_ = *options_.after;
     return;
   }
+  // List and position come from one call: no change can fall between them.
   auto now = store_.list(*options_.resource, options_.ns);
   position_ = now.revision;
   initial_ = std::move(now.objects);
@@ -53,6 +55,7 @@ void WatchStream::start() {
 
 std::string WatchStream::next_initial_events() {
   std::string out;
+  // Release each object once it is sent: a large list does not stay in memory for a slow client.
   while (initial_sent_ < initial_.size() && out.size() < kMaxChunkBytes)
     append_event(out, "ADDED", *std::exchange(initial_[initial_sent_++], nullptr));
   if (initial_sent_ < initial_.size()) return out;
@@ -69,6 +72,8 @@ void WatchStream::append_event(std::string& out, const char* type, const Object&
 }
 
 void WatchStream::append_change(std::string& out, const Change& change) const {
+  // What a change means to this watch depends on whether the object was selected before and after
+  // it: an object that enters or leaves the selection is ADDED or DELETED for this client.
   const bool before = change.before != nullptr && selects(*change.before);
   const bool after = change.after != nullptr && selects(*change.after);
   if (after) {
@@ -76,8 +81,8 @@ void WatchStream::append_change(std::string& out, const Change& change) const {
   } else if (before && change.after == nullptr) {
     append_event(out, "DELETED", *change.last);
   } else if (before) {
-    // Out of the selection is gone, as far as this watch is concerned: as it was, but with the
-    // version of now.
+    // Changed so that it is no longer selected: DELETED for this watch, with the last state that
+    // was selected and the current resourceVersion.
     Json last = change.before->value;
     last["metadata"]["resourceVersion"] = std::to_string(change.revision);
     auto text = dump(last);
@@ -90,6 +95,7 @@ void WatchStream::append_bookmark(std::string& out, bool end_of_initial) {
               {"apiVersion", options_.resource->api_version()},
               {"metadata",
                {{"resourceVersion", std::to_string(position_)}, {"creationTimestamp", nullptr}}}};
+  // KEP-3157: tells the client that it has seen everything that existed when the watch began.
   if (end_of_initial) object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
   out += encode_event("BOOKMARK", dump(object));
   next_bookmark_ = Clock::now() + kBookmarkInterval;
@@ -97,6 +103,7 @@ void WatchStream::append_bookmark(std::string& out, bool end_of_initial) {
 
 std::optional<std::string> WatchStream::next(const std::stop_token& stop) {
   const auto now = Clock::now();
+  // Also when watches were dropped: see FaultInjector::drop_watches().
   if (ended_ || stop.stop_requested() || now >= deadline_ || faults_.watch_drops() != watch_drops_)
     return std::nullopt;
   if (!initial_.empty() || mark_initial_end_) return next_initial_events();
@@ -112,6 +119,7 @@ std::optional<std::string> WatchStream::next(const std::stop_token& stop) {
   position_ = batch.up_to;
   for (const auto& change : batch.changes) {
     append_change(out, change);
+    // The chunk is full: the rest of the batch is read again by the next call.
     if (out.size() < kMaxChunkBytes) continue;
     position_ = change.revision;
     break;

@@ -1,5 +1,8 @@
 #pragma once
-// Which of the proposals' fields the embedded API server knows. All on: it is there to try them.
+// The feature gates of the embedded API server, under the names that kube-apiserver uses or that
+// the KEP proposes. All are on by default: the sandbox exists to try these features. As in
+// Kubernetes, a disabled gate drops its fields from new objects and keeps them in objects that use
+// them already.
 
 #include "kindlb/core/result.hpp"
 
@@ -16,7 +19,9 @@ struct FeatureGates {
 
   bool operator==(const FeatureGates&) const = default;
 
-  /// "ServiceLoadBalancerClass=false,MixedProtocolLBService=true"
+  /// Parse the value of --feature-gates:
+  /// "ServiceLoadBalancerClass=false,MixedProtocolLBService=true". Gates that are not named keep
+  /// their default. Invalid: an unknown gate or value.
   static core::Result<FeatureGates> parse(const std::string& text);
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// The one way to read JSON that comes from outside: no exception for what is absent or of another
-// type, and limits on what comes from outside.
+// How all modules read JSON from other programs: the API server, the container engine, Envoy,
+// files. Such input may be anything, so parsing and access never throw and depth is limited. A
+// value that is absent and one of another type read the same: as empty, zero or false.
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-/// Instantiated once, in json.cpp: most of the time to compile these sources would go into it.
+/// Instantiated once, in json.cpp: it took most of the compile time of every source that uses it.
 extern template class nlohmann::basic_json<>;
 
 namespace kindlb::json {
@@ -20,31 +21,34 @@ namespace kindlb::json {
 using Json = nlohmann::json;
 using Path = std::initializer_list<const char*>;
 
-/// The value that `path` leads to; null when a step is missing or is no object.
+/// Return the value at `path`; null when a step is missing or is not an object.
 const Json* find(const Json& root, Path path);
 
-/// Empty, zero, false when absent or of another type.
+/// Return the value at `path`; empty, zero or false when it is absent or of another type.
 std::string text_at(const Json& root, Path path);
 std::int64_t number_at(const Json& root, Path path);
 bool bool_at(const Json& root, Path path);
-/// Absent: neither true nor false.
+/// As bool_at(), for fields whose default is not false. Nothing: absent or not a boolean.
 std::optional<bool> optional_bool_at(const Json& root, Path path);
 std::vector<std::string> texts_at(const Json& root, Path path);
 
-/// An empty array or object when absent or of another type.
+/// Return a reference into `root`; to a static empty array or object when absent or of another
+/// type.
 const Json& list_at(const Json& root, Path path);
 const Json& map_at(const Json& root, Path path);
 
-/// Removes `key` of the object that `path` leads to, if both are there.
+/// Remove `key` from the object at `path`, if both exist.
 void erase_at(Json& root, Path path, const char* key);
 
-/// Discarded when it is no JSON or nested too deeply: copying a tree recurses.
+/// Parse `text`. The result is_discarded() when it is not JSON or nests deeper than 128 levels:
+/// copying and destroying a tree recurses, so deep input could exhaust the stack.
 Json parse_bounded(std::string_view text);
 
-/// Whether a tree is no deeper than parse_bounded() lets in.
+/// Return whether `json` nests no deeper than parse_bounded() admits. For trees that grew by
+/// patches.
 bool within_depth(const Json& json);
 
-/// One line; bytes that are no UTF-8 are mended.
+/// Serialize on one line. Bytes that are not UTF-8 become U+FFFD instead of an exception.
 std::string dump(const Json& json);
 /// The same for objects whose fields keep the order in which they were added.
 std::string dump_ordered(const nlohmann::ordered_json& json);
