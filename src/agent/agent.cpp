@@ -27,7 +27,8 @@ Agent::Agent(Loop& loop, Network network, AgentOptions options)
                 .line = [this](ClientId client, std::string_view line) { receive(client, line); },
                 .overflowed =
                     [this](ClientId client) {
-                      control_.send(client, protocol::Rejected{.text = "line too long"});
+                      control_.send(client, protocol::Rejected{
+                                                .text = "the message exceeds the limit of 16 MiB"});
                     }}) {}
 
 // Starting ---------------------------------------------------------------------------------------
@@ -37,7 +38,8 @@ core::Result<void> Agent::start() {
   ::chmod(options_.state_directory.c_str(), 0755);
   if (auto listening = control_.listen(options_.control_socket); !listening) return listening;
   if (!filter_.is_supported())
-    log("the kernel cannot filter (nf_tables): Envoy does it for UDP, too");
+    log("the kernel cannot filter UDP (no nf_tables): Envoy does, and changes restart UDP "
+        "sessions");
   load_units();
   return {};
 }
@@ -50,7 +52,7 @@ void Agent::load_units() {
     const auto name = unit.unit;
     units_[name] = {.unit = swap_listener_variants(std::move(unit))};
   }
-  for (const auto& problem : problems) log(problem + "; skipped");
+  for (const auto& problem : problems) log("ignoring stored unit " + problem);
   unchecked_units_ = units_.size();
   if (units_.empty()) return start_envoy();
   std::vector<std::pair<std::string, std::vector<core::Cidr>>> wanted;
@@ -87,7 +89,7 @@ void Agent::start_envoy() {
 void Agent::stop(const std::string& reason) {
   if (stopping_) return;
   stopping_ = true;
-  log("ending: " + reason);
+  log("stopping on " + reason);
   control_.send_to_all(protocol::Bye{.reason = reason});
   supervisor_.stop();
 }
@@ -127,7 +129,7 @@ void Agent::envoy_exited(const std::string& how) {
   for (const auto key : interrupted) {
     auto& request = requests_.at(key);
     if (++request.crashes >= 2)
-      reject(request, RejectStage::Down, "Envoy ended while applying this: " + how);
+      reject(request, RejectStage::Down, "Envoy stopped while applying this configuration: " + how);
     requeue_alone(request);
   }
   forget_udp_state();

@@ -43,7 +43,7 @@ void Agent::supersede(const std::string& unit) {
     if (request.is_release)
       answer_applied(request);  // the newer request replaces all of the unit's content
     else
-      reject(request, RejectStage::Superseded, "a newer message for this unit came in");
+      reject(request, RejectStage::Superseded, "superseded by a newer request for this Service");
     if (request.stage != Request::Stage::Applying) over.push_back(key);
   }
   for (const auto key : over) end_request(key);
@@ -134,7 +134,8 @@ void Agent::requeue_alone(Request& request) {
 void Agent::request_timed_out(std::uint64_t key) {
   auto& request = requests_.at(key);
   if (request.is_release) return commit_release(request);
-  reject(request, RejectStage::Down, "Envoy was not ready in time");
+  reject(request, RejectStage::Down,
+         "Envoy was not ready within " + std::to_string(kRequestTimeout.count()) + " s");
   end_request(key);
   sync_network();
 }

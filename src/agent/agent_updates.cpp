@@ -95,8 +95,9 @@ std::string Agent::watch_limit_problem(const std::vector<std::uint64_t>& batch) 
     }
   const auto watched = clusters.size() + more;
   if (more == 0 || watched <= options_.watch_limit) return {};
-  return "Envoy would have to watch " + std::to_string(watched) + " endpoint files and can watch " +
-         std::to_string(options_.watch_limit) + " (fs.inotify.max_user_instances)";
+  return "Envoy would have to watch " + std::to_string(watched) +
+         " endpoint files, but the kernel allows " + std::to_string(options_.watch_limit) +
+         "; raise the sysctl fs.inotify.max_user_instances on the Docker host";
 }
 
 /// Return what the committed units contribute, without those that the given requests replace.
@@ -109,7 +110,7 @@ XdsSnapshot Agent::committed_snapshot(const std::vector<std::uint64_t>& except) 
     const bool replaced = std::any_of(except.begin(), except.end(), is_it);
     std::string conflict;
     if (!replaced && !committed.suspended && !add_unit(snapshot, committed.unit, conflict))
-      log(committed.unit.owner + ": " + conflict + " belongs to another unit");
+      log("not serving " + committed.unit.owner + ": " + conflict + " is used by another Service");
   }
   return snapshot;
 }
@@ -125,7 +126,7 @@ std::vector<std::uint64_t> Agent::reject_unacceptable(const std::vector<std::uin
     std::string conflict;
     auto with_request = snapshot;
     if (!add_unit(with_request, request.unit, conflict))
-      problem = conflict + " belongs to another unit";
+      problem = conflict + " is used by another Service";
     if (problem.empty()) {
       snapshot = std::move(with_request);
       requests.push_back(key);
@@ -147,7 +148,7 @@ void Agent::start_update(const std::vector<std::uint64_t>& batch) {
     auto& request = requests_.at(key);
     std::string conflict;
     if (!add_unit(snapshot, request.unit, conflict))
-      log(request.unit.owner + ": " + conflict + " is not free");
+      log("not serving " + request.unit.owner + ": " + conflict + " is used by another Service");
     request.stage = Request::Stage::Applying;
     loop_.cancel(request.deadline);
     start_draining(request);
@@ -169,7 +170,8 @@ void Agent::start_update(const std::vector<std::uint64_t>& batch) {
   supervisor_.envoy_log().forget_rejections();
   const bool changed = snapshot != history_.snapshot();
   if (changed && !write_snapshot(snapshot))
-    return failed(RejectStage::Down, "cannot write Envoy's configuration");
+    return failed(RejectStage::Down,
+                  "cannot write Envoy's configuration files; see the log of the proxy container");
   await_acks(std::move(requests), changed);
 }
 
@@ -258,7 +260,9 @@ void Agent::conclude(Request& request, const AckPoller::AckStatuses& statuses) {
   if (status.kind == AckStatus::Kind::Acked) return commit(request);
   auto text = status.text;
   if (text.empty()) text = supervisor_.envoy_log().reason_for(request.unit);
-  if (text.empty()) text = "Envoy refused the configuration without a reason";
+  if (text.empty())
+    text =
+        "Envoy rejected the configuration and gave no reason; see the log of the proxy container";
   reject(request, RejectStage::Envoy, text);
   end_request(request.key);
   sync_network();
@@ -314,7 +318,7 @@ void Agent::apply_committed() {
 void Agent::update_timed_out() {
   if (!update_) return;
   if (update_->is_start && !ack_poller_.latest().live) {
-    log("Envoy is not ready yet");
+    log("still waiting for Envoy to become ready");
     update_->deadline = loop_.after(kAckTimeout, [this] { update_timed_out(); });
     return;
   }
@@ -330,7 +334,9 @@ void Agent::update_timed_out() {
       commit_release(request);
       continue;
     }
-    reject(request, RejectStage::Down, "Envoy did not decide in time");
+    reject(request, RejectStage::Down,
+           "Envoy neither accepted nor rejected the configuration within " +
+               std::to_string(kAckTimeout.count()) + " s");
     end_request(key);
   }
   sync_network();

@@ -31,7 +31,9 @@ ControlServer::~ControlServer() {
 
 core::Result<void> ControlServer::listen(const std::string& path) {
   const auto address = UnixAddress::parse(path);
-  if (!address) return core::Error{core::ErrorKind::Invalid, "listen at " + path, "name too long"};
+  if (!address)
+    return core::Error{core::ErrorKind::Invalid, "listen at " + path,
+                       "the path is too long for a unix socket"};
   listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   ::unlink(path.c_str());
   const mode_t former = ::umask(0177);  // bind() creates it with 0600, without a moment of more

@@ -58,7 +58,9 @@ core::Result<std::string> read_file(const fs::path& path, std::size_t limit) {
     if (size < 0) return failure("read", path);
     if (size == 0) return out;
     out.append(buffer.data(), static_cast<std::size_t>(size));
-    if (out.size() > limit) return Error{ErrorKind::TooLarge, "read " + path.string(), "too long"};
+    if (out.size() > limit)
+      return Error{ErrorKind::TooLarge, "read " + path.string(),
+                   "larger than " + std::to_string(limit) + " bytes"};
   }
 }
 
@@ -104,7 +106,7 @@ std::vector<protocol::Unit> UnitStore::load(std::vector<std::string>& problems) 
     auto* apply = message ? std::get_if<protocol::Apply>(&*message) : nullptr;
     if (apply == nullptr || file_name(apply->unit.unit) != path.filename() ||
         !invalid_reason(apply->unit).empty())
-      problems.push_back(path.string() + " is damaged");
+      problems.push_back(path.string() + ": not a valid unit");
     else
       out.push_back(std::move(apply->unit));
   }

@@ -16,6 +16,10 @@ int main(int argc, char** argv) {
     std::printf("kindlb-agent %s\n", kindlb::base::version().c_str());
     return 0;
   }
-  std::fputs("usage: kindlb-agent [connect | --version]\n", stderr);
+  std::fputs(
+      "usage: kindlb-agent             run as pid 1 of a proxy container\n"
+      "       kindlb-agent connect     relay standard input and output to the running agent\n"
+      "       kindlb-agent --version\n",
+      stderr);
   return 2;
 }

@@ -24,7 +24,9 @@ uid_t envoy_uid() {
   const char* text = std::getenv(protocol::kEnvoyUidEnv);
   const auto uid = base::parse_number<uid_t>(text == nullptr ? "" : text).value_or(0);
   if (uid != 0) return uid;
-  if (text != nullptr) log(std::string(protocol::kEnvoyUidEnv) + " is not a uid above 0; using 101");
+  if (text != nullptr)
+    log("ignoring " + std::string(protocol::kEnvoyUidEnv) + "=" + text +
+        ", which is not a user id above 0; using " + std::to_string(kDefaultUid));
   return kDefaultUid;
 }
 

@@ -20,14 +20,14 @@ constexpr std::size_t kMaxAnswer = std::size_t{16} << 20U;
 constexpr std::chrono::seconds kDeadline{2};
 
 Error unavailable(const std::string& detail) {
-  return {ErrorKind::Unavailable, "ask Envoy", detail};
+  return {ErrorKind::Unavailable, "query Envoy's admin interface", detail};
 }
 
 }  // namespace
 
 core::Result<void> AdminClient::connect() {
   const auto address = UnixAddress::parse(socket_);
-  if (!address) return unavailable("socket name too long");
+  if (!address) return unavailable("the socket name is too long");
   base::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket || ::connect(socket.get(), address->get(), address->size()) != 0)
     return unavailable(std::strerror(errno));
@@ -45,7 +45,7 @@ void AdminClient::get(const std::string& path, Done done) {
       return;
     }
   }
-  timer_ = loop_.after(kDeadline, [this] { fail("no answer"); });
+  timer_ = loop_.after(kDeadline, [this] { fail("no response within 2 s"); });
   loop_.watch(connection_.get(), POLLIN | POLLOUT, [this](short) {
     if (!unsent_.empty() && !send_request()) return;
     readable();
@@ -74,7 +74,7 @@ void AdminClient::readable() {
     case HttpResponse::State::Incomplete:
       return;
     case HttpResponse::State::Malformed:
-      return fail("answer not understood");
+      return fail("malformed response");
     case HttpResponse::State::Complete:
       break;
   }

@@ -46,7 +46,8 @@ bool drop_privileges(uid_t uid) {
   arguments.push_back(nullptr);
   ::dup2(log_pipe, STDERR_FILENO);
   if (drop_privileges(command.uid)) ::execvp(arguments.front(), arguments.data());
-  const std::string why = std::string("cannot start: ") + std::strerror(errno) + "\n";
+  const std::string why =
+      "cannot run " + command.arguments.front() + ": " + std::strerror(errno) + "\n";
   (void)base::write_all(STDERR_FILENO, why);
   ::_exit(127);
 }
@@ -119,7 +120,7 @@ bool Supervisor::reaped(pid_t pid, int wait_status) {
 
 void Supervisor::exited(const std::string& how) {
   if (!stopping_) {
-    log("Envoy exited: " + how + "; starting it again");
+    log("Envoy stopped (" + how + "); restarting it");
     loop_.after(backoff_.next(Loop::Clock::now() - started_), [this] { start(); });
   }
   events_.exited(how);

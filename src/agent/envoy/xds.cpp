@@ -43,7 +43,7 @@ std::string body_problem(const std::string& body, const char* field, const std::
   if (type == parsed.end() || !type->is_string()) return "has no @type";
   const auto found = parsed.find(field);
   if (found == parsed.end() || !found->is_string() || found->get_ref<const std::string&>() != name)
-    return std::string("does not have this ") + field;
+    return std::string("has another ") + field;
   return {};
 }
 
@@ -53,7 +53,7 @@ std::string resources_problem(const char* kind, const std::vector<protocol::Reso
     const auto problem = body_problem(resource.body, "name", resource.name);
     if (!problem.empty()) return std::string(kind) + " " + resource.name + " " + problem;
     if (!names.insert(resource.name).second)
-      return std::string(kind) + " " + resource.name + " is there twice";
+      return std::string(kind) + " " + resource.name + " is defined twice";
   }
   return {};
 }
@@ -64,8 +64,8 @@ std::string assignments_problem(const std::vector<protocol::Assignment>& assignm
     const auto problem = body_problem(assignment.body, "cluster_name", assignment.cluster);
     if (!problem.empty()) return "assignment " + assignment.cluster + " " + problem;
     if (!is_file_name(assignment.file))
-      return "assignment " + assignment.cluster + " has an unusable file name";
-    if (!files.insert(assignment.file).second) return "file " + assignment.file + " is there twice";
+      return "assignment " + assignment.cluster + " has an invalid file name";
+    if (!files.insert(assignment.file).second) return "file " + assignment.file + " is used twice";
   }
   return {};
 }
@@ -93,12 +93,13 @@ std::vector<std::string> bodies_of(const std::map<std::string, std::string>& res
 }  // namespace
 
 std::string invalid_reason(const protocol::Unit& unit) {
-  if (unit.unit.empty() || unit.unit.size() > kMaxUnitName) return "the unit's name is unusable";
+  if (unit.unit.empty() || unit.unit.size() > kMaxUnitName)
+    return "the unit's name is empty or longer than 80 bytes";
   for (const auto& route : unit.routes)
     if (route.to.address.family() != route.via.family())
-      return "route " + route.to.text() + " via an address of another family";
+      return "route " + route.to.text() + " has a gateway of the other IP family";
   for (const auto& rule : unit.udp_rules)
-    if (rule.at.port == 0) return "a UDP rule without a port";
+    if (rule.at.port == 0) return "a UDP rule has no port";
   auto problem = resources_problem("listener", unit.listeners);
   if (problem.empty()) problem = resources_problem("listener", unit.listeners_behind_rules);
   if (problem.empty()) problem = resources_problem("cluster", unit.clusters);

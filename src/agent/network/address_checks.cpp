@@ -58,7 +58,7 @@ void AddressChecks::poll_neighbours() {
 std::optional<std::string> AddressChecks::result_of(const Pending& pending) {
   for (const auto& address : pending.addresses)
     if (const auto neighbour = network_.find_neighbour(address))
-      return address.text() + " is in use by " + neighbour->mac;
+      return address.text() + " is in use by another host with MAC address " + neighbour->mac;
   const auto now = Loop::Clock::now();
   if (now < pending.until) return std::nullopt;
   std::erase_if(free_, [&](const auto& entry) { return now - entry.second >= kFreeFor; });

@@ -70,17 +70,18 @@ bool Network::holds(const core::IpAddress& address) const {
 
 /// Return the interface, other than loopback, that has an address on the same network.
 core::Result<unsigned> Network::interface_for(const core::IpAddress& address) {
-  const auto links = request(netlink::dump_links(), "list links");
+  const auto links = request(netlink::dump_links(), "list network interfaces");
   if (!links) return links.error();
-  const auto held = request(netlink::dump_addresses(), "list addresses");
-  if (!held) return held.error();
+  const auto existing = request(netlink::dump_addresses(), "list addresses");
+  if (!existing) return existing.error();
   std::set<unsigned> loopbacks;
   for (const auto& link : netlink::parse_links(*links))
     if (link.loopback) loopbacks.insert(link.interface);
-  for (const auto& entry : netlink::parse_addresses(*held))
+  for (const auto& entry : netlink::parse_addresses(*existing))
     if (entry.prefix.contains(address) && !loopbacks.contains(entry.interface))
       return entry.interface;
-  return Error{ErrorKind::NotFound, address.text(), "the proxy is not on this address's network"};
+  return Error{ErrorKind::NotFound, address.text(),
+               "the proxy container has no interface on the network of this address"};
 }
 
 core::Result<void> Network::add_addresses(const DesiredNetwork& desired) {
@@ -110,7 +111,7 @@ bool Network::announce() {
 /// container. That needs no raw socket. Failure is not fatal: neighbours find out when their entry
 /// becomes stale.
 void Network::announce(unsigned interface) {
-  const auto links = request(netlink::dump_links(), "list links");
+  const auto links = request(netlink::dump_links(), "list network interfaces");
   if (!links) return;
   for (const auto& link : netlink::parse_links(*links)) {
     if (link.interface != interface || link.mac_bytes.empty()) continue;
@@ -124,7 +125,7 @@ core::Result<void> Network::add_routes(const DesiredNetwork& desired) {
     const auto known = routes_.find(to);
     if (known != routes_.end() && known->second == via) continue;
     const auto added = request(netlink::add_route({to, via}, known != routes_.end()),
-                               "route " + to.text() + " via " + via.text());
+                               "add route " + to.text() + " via " + via.text());
     if (!added) return added.error();
     routes_.insert_or_assign(to, via);
   }
@@ -160,7 +161,7 @@ core::Result<void> Network::solicit(const core::IpAddress& address) {
   const base::Fd udp(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const SocketAddress to(address, kDiscardPort);
   if (!udp || ::sendto(udp.get(), "", 0, 0, to.get(), to.size()) < 0)
-    return error_of(errno, "look for " + address.text());
+    return error_of(errno, "check whether " + address.text() + " is free");
   return {};
 }
 

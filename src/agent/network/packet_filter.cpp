@@ -24,7 +24,7 @@ constexpr int kSendBuffer = 16 << 20;
 
 Error error_of(int number) {
   const auto kind = number == EPERM ? ErrorKind::Denied : ErrorKind::Invalid;
-  return {kind, "set the rules for datagrams", std::strerror(number)};
+  return {kind, "install nf_tables rules for UDP", std::strerror(number)};
 }
 
 /// A socket per batch: replies to a refused one that were not read must not be taken for the next.

@@ -97,12 +97,12 @@ void Prober::failed(const core::Target& target, int error) {
 
 void Prober::round_ended() {
   loop_.cancel(round_timer_);
-  if (probe_.targets.empty()) return finish(protocol::ProbeResult::Unreachable, "no target");
+  if (probe_.targets.empty())
+    return finish(protocol::ProbeResult::Unreachable, "the probe has no target");
   // Without a route waiting does not help: routes are installed before probes start. A refused
   // connection may be a pod that is just starting.
   if (no_route_) return finish(protocol::ProbeResult::Unreachable, last_failure_);
-  if (Loop::Clock::now() + retry_delay_ >= deadline_)
-    return;  // deadline_passed() has the last word
+  if (Loop::Clock::now() + retry_delay_ >= deadline_) return;  // deadline_passed() decides
   retry_timer_ = loop_.after(retry_delay_, [this] { round(); });
   retry_delay_ = std::min(retry_delay_ * 2, kSlowestRetry);
 }

@@ -55,7 +55,7 @@ TEST_CASE("files hold every unit's resources in the order of their names") {
   CHECK(changed_files(other) == files);
 }
 
-TEST_CASE("where a listener for UDP binds") {
+TEST_CASE("address and port of a UDP listener") {
   const auto listener = [](const std::string& socket) {
     return R"({"address":{"socket_address":)" + socket + "}}";
   };
@@ -75,7 +75,7 @@ TEST_CASE("where a listener for UDP binds") {
   }
 }
 
-TEST_CASE("only what changes is written again") {
+TEST_CASE("only changed files are written") {
   auto unit = a_unit("u1");
   XdsHistory history;
   history.record(content_of({unit, a_unit("u2")}), 1);
@@ -132,7 +132,7 @@ TEST_CASE("an endpoint file keeps its version until it changes") {
   CHECK(history.endpoints_version("u2.json") == 0);
 }
 
-TEST_CASE("a version is current if it held what is wanted now") {
+TEST_CASE("a version is current if it had the content of now") {
   XdsHistory history;
   history.record(listener("one"), 2);
   history.record(listener("two"), 4);
@@ -157,7 +157,7 @@ TEST_CASE("removal counts: a version in which there was nothing is not current")
   CHECK_FALSE(history.is_cluster_current("x", "4"));
 }
 
-TEST_CASE("versions that are no version of ours are never current") {
+TEST_CASE("versions that are not numbers are never current") {
   XdsHistory history;
   history.record(listener("one"), 2);
   for (const char* version : {"", "1", "-1", "2x", " 2", "99999999999999999999999"}) {
@@ -198,7 +198,7 @@ TEST_CASE("names of different units must differ") {
   }
 }
 
-TEST_CASE("units Envoy must never see are refused") {
+TEST_CASE("invalid units are rejected") {
   CHECK(invalid_reason(a_unit("u1")).empty());
   struct Case {
     const char* name;
@@ -206,9 +206,10 @@ TEST_CASE("units Envoy must never see are refused") {
     const char* reason;
   };
   const Case cases[] = {
-      {"no name", [](protocol::Unit& u) { u.unit.clear(); }, "the unit's name is unusable"},
+      {"no name", [](protocol::Unit& u) { u.unit.clear(); },
+       "the unit's name is empty or longer than 80 bytes"},
       {"long name", [](protocol::Unit& u) { u.unit.assign(81, 'x'); },
-       "the unit's name is unusable"},
+       "the unit's name is empty or longer than 80 bytes"},
       {"not JSON", [](protocol::Unit& u) { u.listeners[0].body = "{"; },
        "listener u1/l is not a JSON object"},
       {"two objects", [](protocol::Unit& u) { u.listeners[0].body += "," + u.listeners[0].body; },
@@ -216,22 +217,22 @@ TEST_CASE("units Envoy must never see are refused") {
       {"no type", [](protocol::Unit& u) { u.clusters[0].body = R"({"name":"u1/c"})"; },
        "cluster u1/c has no @type"},
       {"other name", [](protocol::Unit& u) { u.clusters[0].name = "u9"; },
-       "cluster u9 does not have this name"},
+       "cluster u9 has another name"},
       {"other cluster", [](protocol::Unit& u) { u.assignments[0].cluster = "u9"; },
-       "assignment u9 does not have this cluster_name"},
+       "assignment u9 has another cluster_name"},
       {"twice", [](protocol::Unit& u) { u.listeners.push_back(u.listeners[0]); },
-       "listener u1/l is there twice"},
+       "listener u1/l is defined twice"},
       {"file twice", [](protocol::Unit& u) { u.assignments.push_back(u.assignments[0]); },
-       "file u1.json is there twice"},
+       "file u1.json is used twice"},
       {"file outside", [](protocol::Unit& u) { u.assignments[0].file = "../state.json"; },
-       "assignment u1/c has an unusable file name"},
+       "assignment u1/c has an invalid file name"},
       {"hidden file", [](protocol::Unit& u) { u.assignments[0].file = ".."; },
-       "assignment u1/c has an unusable file name"},
+       "assignment u1/c has an invalid file name"},
       {"mixed families",
        [](protocol::Unit& u) {
          u.routes = {{*core::Cidr::parse("10.0.0.0/8"), *core::IpAddress::parse("fc00::1")}};
        },
-       "route 10.0.0.0/8 via an address of another family"},
+       "route 10.0.0.0/8 has a gateway of the other IP family"},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {

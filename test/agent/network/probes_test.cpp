@@ -18,7 +18,7 @@ namespace {
 
 const auto kLoopback = core::IpAddress::parse("127.0.0.1").value();
 
-/// A bound port; nobody listens until listen().
+/// A bound port that refuses connections until listen().
 struct Port {
   base::Fd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::uint16_t number = 0;
@@ -54,41 +54,42 @@ TEST_CASE("the first target that accepts is enough") {
   CHECK(seen[0] == protocol::ProbeOutcome{"p", ProbeResult::Reached, ""});
 }
 
-TEST_CASE("a closed port is refused once the time is over") {
+TEST_CASE("a closed port is Refused at the deadline") {
   const Port closed;
   const auto seen = outcomes_of({{"p", {closed.target()}}}, milliseconds(100));
   CHECK(seen[0].result == ProbeResult::Refused);
   CHECK(seen[0].detail == closed.target().text() + ": Connection refused");
 }
 
-TEST_CASE("a port that opens meanwhile is reached") {
+TEST_CASE("a port that opens before the deadline is reached") {
   Loop loop;
   Port late;
-  int told = 0;
-  ProbeSet probing(loop, {{"p", {late.target()}}}, std::chrono::seconds(5), [&] { ++told; });
+  int calls = 0;
+  ProbeSet probing(loop, {{"p", {late.target()}}}, std::chrono::seconds(5), [&] { ++calls; });
   loop.after(milliseconds(60), [&] { late.listen(); });
-  CHECK(run_until(loop, [&] { return told > 0; }));
+  CHECK(run_until(loop, [&] { return calls > 0; }));
   CHECK(probing.outcomes()[0].result == ProbeResult::Reached);
 }
 
-TEST_CASE("where no route leads, waiting is useless") {
+TEST_CASE("without a route a probe fails at once") {
   // The kernel connects to no broadcast address, and sends nothing.
   const core::Target nowhere{core::IpAddress::parse("255.255.255.255").value(), 80};
   const auto seen = outcomes_of({{"p", {nowhere}}, {"none", {}}}, std::chrono::minutes(5));
   CHECK(seen[0].result == ProbeResult::Unreachable);
   CHECK_FALSE(seen[0].detail.empty());
-  CHECK(seen[1] == protocol::ProbeOutcome{"none", ProbeResult::Unreachable, "no target"});
+  CHECK(seen[1] ==
+        protocol::ProbeOutcome{"none", ProbeResult::Unreachable, "the probe has no target"});
 }
 
-TEST_CASE("giving up leaves nothing on the loop") {
+TEST_CASE("a destroyed probe leaves nothing on the loop") {
   Loop loop;
   const Port closed;
-  int told = 0;
+  int calls = 0;
   std::optional<ProbeSet> probing;
   probing.emplace(loop, std::vector<core::Probe>{{"p", {closed.target()}}}, milliseconds(10),
-                  [&] { ++told; });
+                  [&] { ++calls; });
   probing.reset();
   loop.after(milliseconds(50), [&] { loop.stop(); });
   loop.run();
-  CHECK(told == 0);
+  CHECK(calls == 0);
 }
