@@ -42,12 +42,12 @@ TEST_CASE("a unit is served from the moment it is applied until it is released")
     CHECK(channel->expect<Applied>().revision == "r2");
     CHECK(two.fetch(address.address, 80, 1000) == Answer("two"));
   }
-  SUBCASE("the same again changes nothing") {
+  SUBCASE("applying the same again changes nothing") {
     channel->send(an_apply(2, web));
     CHECK(channel->expect<Applied>().id == 2);
     CHECK(two.fetch(address.address, 80, 1000) == Answer("one"));
   }
-  SUBCASE("release takes it away, and it can come again") {
+  SUBCASE("a released unit can be applied again") {
     channel->send(Release{.id = 2, .unit = "web"});
     CHECK(channel->expect<Applied>().id == 2);
     CHECK(two.fetch(address.address, 80, 300) == std::nullopt);
@@ -55,7 +55,7 @@ TEST_CASE("a unit is served from the moment it is applied until it is released")
     CHECK(channel->expect<Applied>().id == 3);
     CHECK(two.fetch(address.address, 80, 1000) == Answer("one"));
   }
-  SUBCASE("a second client learns of it") {
+  SUBCASE("a second client is told about it") {
     Channel other(proxy);
     const auto hello = other.expect<Hello>();
     CHECK(hello.protocol == protocol::kProtocolVersion);
@@ -65,7 +65,7 @@ TEST_CASE("a unit is served from the moment it is applied until it is released")
   }
 }
 
-TEST_CASE("what Envoy refuses is told in its words, and the former content keeps serving") {
+TEST_CASE("a rejected unit gets Envoy's own reason, and its predecessor keeps serving") {
   const Proxy proxy;
   const Peer one("one");
   const auto address = World::get().new_address();
@@ -111,7 +111,7 @@ TEST_CASE("what Envoy refuses is told in its words, and the former content keeps
   CHECK(channel->expect<Applied>().id == 99);
 }
 
-TEST_CASE("a refused unit without a past leaves nothing behind") {
+TEST_CASE("a rejected unit without a predecessor leaves nothing behind") {
   const Proxy proxy;
   const Peer one("one");
   const auto address = World::get().new_address();
@@ -127,7 +127,7 @@ TEST_CASE("a refused unit without a past leaves nothing behind") {
   CHECK(elsewhere->expect<Applied>().id == 1);
 }
 
-TEST_CASE("one unit's refusal does not touch another's") {
+TEST_CASE("one rejected unit does not affect others") {
   const Proxy proxy;
   const Peer one("one");
   auto channel = ready_channel(proxy);
@@ -135,13 +135,13 @@ TEST_CASE("one unit's refusal does not touch another's") {
   const auto bad = World::get().new_address();
   channel->send(protocol::Prepare{.id = 1, .addresses = {good, bad}});
   CHECK(channel->expect<Applied>().id == 1);
-  // Both arrive before Envoy has seen either, so they share a generation at first.
-  channel->send_line(protocol::encode(an_apply(2, {.unit = "bad",
-                                                   .address = bad,
-                                                   .endpoint = backend_of(one),
-                                                   .listener_fields = R"(,"nonsense":1)"})) +
-                     protocol::encode(an_apply(
-                         3, {.unit = "good", .address = good, .endpoint = backend_of(one)})));
+  // Both arrive before Envoy has seen either, so they share an update at first.
+  channel->send_line(
+      protocol::encode(an_apply(2, {.unit = "bad",
+                                 .address = bad,
+                                 .endpoint = backend_of(one),
+                                 .listener_fields = R"(,"nonsense":1)"})) +
+      protocol::encode(an_apply(3, {.unit = "good", .address = good, .endpoint = backend_of(one)})));
   const auto rejected = channel->expect<Rejected>();
   CHECK(rejected.id == 2);
   CHECK(rejected.stage == RejectStage::Envoy);
@@ -154,7 +154,7 @@ TEST_CASE("one unit's refusal does not touch another's") {
   CHECK(one.fetch(good.address, 80, 1000) == Answer("one"));
 }
 
-TEST_CASE("an address somebody holds is not taken") {
+TEST_CASE("an address in use is not taken") {
   const Proxy proxy;
   const Peer holder("holder");
   auto channel = ready_channel(proxy);
@@ -213,7 +213,7 @@ TEST_CASE("a newer message for the unit supersedes one that is still being probe
   CHECK(one.fetch(web.address.address, 80, 1000) == Answer("one"));
 }
 
-TEST_CASE("bad routes and bad messages are refused without harm") {
+TEST_CASE("bad routes and bad messages are rejected without harm") {
   const Proxy proxy;
   const Peer one("one");
   auto channel = ready_channel(proxy);

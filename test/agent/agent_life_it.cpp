@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 using Answer = std::optional<std::string>;
 
-TEST_CASE("an Envoy that is killed serves again within a second, and clients are told") {
+TEST_CASE("a killed Envoy serves again within a second, and clients get a Status") {
   const Proxy proxy;
   const Peer one("one");
   const auto address = World::get().new_address();
@@ -41,7 +41,7 @@ TEST_CASE("an Envoy that is killed serves again within a second, and clients are
   CHECK(one.fetch(address.address, 80, 1000) == Answer("one"));
 }
 
-TEST_CASE("a restarted container serves as before, without a word from anybody") {
+TEST_CASE("a restarted container serves its stored units without kindlb") {
   const Proxy proxy;
   const Peer node("node", "10.77.0.1/32");
   const auto address = World::get().new_address();
@@ -65,7 +65,7 @@ TEST_CASE("a restarted container serves as before, without a word from anybody")
   CHECK(hello.units[0].revision == "r1");
 }
 
-TEST_CASE("a container that comes back does not take an address somebody got meanwhile") {
+TEST_CASE("a restarted container does not take an address that is in use by now") {
   const Proxy old;
   const Proxy next;
   const Peer one("one");
@@ -90,7 +90,7 @@ TEST_CASE("a container that comes back does not take an address somebody got mea
   CHECK(one.fetch(address.address, 80, 300) == std::nullopt);
 }
 
-TEST_CASE("neighbours that know the former holder's link address reach the new one at once") {
+TEST_CASE("neighbours with a stale MAC address reach the new holder at once") {
   for (const auto family : {core::IpFamily::V4, core::IpFamily::V6}) {
     CAPTURE(std::string(core::name_of(family)));
     const Proxy old;
@@ -110,7 +110,7 @@ TEST_CASE("neighbours that know the former holder's link address reach the new o
   }
 }
 
-TEST_CASE("Envoy has no privilege, and a stop is quick and says goodbye") {
+TEST_CASE("Envoy has no privileges, and a stop is quick and sends Bye") {
   const Proxy proxy;
   auto channel = ready_channel(proxy);
   std::ifstream file("/proc/" + std::to_string(proxy.envoy_pid()) + "/status");

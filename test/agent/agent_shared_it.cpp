@@ -36,7 +36,7 @@ std::vector<UnitOptions> many(std::size_t count, const core::Target& endpoint) {
   return out;
 }
 
-/// Sends all at once; how many were applied, and the text of the last refusal.
+/// Sends all at once; return how many were applied, and the text of the last rejection.
 std::pair<std::size_t, std::string> apply_all(Channel& channel,
                                               const std::vector<UnitOptions>& units) {
   std::string lines;
@@ -44,7 +44,7 @@ std::pair<std::size_t, std::string> apply_all(Channel& channel,
     lines += protocol::encode(an_apply(1000 + i, units[i]));
   channel.send_line(lines);
   std::size_t applied = 0;
-  std::string refusal;
+  std::string rejection;
   for (std::size_t answers = 0; answers < units.size();) {
     const auto message = channel.next(std::chrono::seconds(30));
     if (std::holds_alternative<Applied>(message)) {
@@ -52,18 +52,18 @@ std::pair<std::size_t, std::string> apply_all(Channel& channel,
       ++answers;
     } else if (const auto* rejected = std::get_if<Rejected>(&message)) {
       CHECK(rejected->stage == RejectStage::Invalid);
-      refusal = rejected->text;
+      rejection = rejected->text;
       ++answers;
     } else {
       REQUIRE_FALSE(std::holds_alternative<protocol::Status>(message));  // Envoy must not die of it
     }
   }
-  return {applied, refusal};
+  return {applied, rejection};
 }
 
 }  // namespace
 
-TEST_CASE("a route goes when the last unit that wants it has gone") {
+TEST_CASE("a route is removed with the last unit that uses it") {
   const Proxy proxy;
   const auto pod = *core::IpAddress::parse("10.199.7.9");
   const Peer node("node", core::Cidr::host(pod).text());
@@ -86,14 +86,14 @@ TEST_CASE("a route goes when the last unit that wants it has gone") {
   CHECK(client.fetch(second.address.address, 80, 1000) == Answer("node"));
 }
 
-TEST_CASE("the newest word about a route counts, whoever said it") {
+TEST_CASE("where units disagree about a route, the newest one wins") {
   const Proxy proxy;
   const auto pod = *core::IpAddress::parse("10.199.7.10");
   const Peer former("former", core::Cidr::host(pod).text());
   const Peer present("present", core::Cidr::host(pod).text());
   const Peer client("client");
   auto channel = ready_channel(proxy);
-  // "b" comes after "a" by name and is not told that the pod's address has moved.
+  // "b" comes after "a" by name and does not know that the pod's address has moved.
   std::uint64_t id = 0;
   const auto apply = [&](const std::string& unit, const core::Cidr& address, const Peer& via) {
     auto message = an_apply(++id, {.unit = unit,
@@ -113,7 +113,7 @@ TEST_CASE("the newest word about a route counts, whoever said it") {
   CHECK(client.fetch(b.address, 80, 1000) == Answer("present"));
 }
 
-TEST_CASE("Envoy is given as much as it can watch, and not one more") {
+TEST_CASE("the watch limit is used up and never exceeded") {
   const auto allowed = instances_allowed();
   REQUIRE(allowed > 8);
   // Too many for one test where an administrator has raised the limit.
@@ -131,9 +131,9 @@ TEST_CASE("Envoy is given as much as it can watch, and not one more") {
 
   auto more = many(1, backend_of(one)).front();
   more.unit = "more";
-  const auto [applied, refusal] = apply_all(*channel, {more});
+  const auto [applied, rejection] = apply_all(*channel, {more});
   CHECK(applied == 0);
-  CHECK(refusal.find("fs.inotify.max_user_instances") != std::string::npos);
+  CHECK(rejection.find("fs.inotify.max_user_instances") != std::string::npos);
   CHECK(one.fetch(units.back().address.address, 80, 1000) == Answer("one"));
 
   // A change that does not fit takes nothing away from the one it was for.

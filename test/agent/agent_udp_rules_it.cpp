@@ -1,4 +1,4 @@
-// UDP ports whose datagrams the kernel filters and diverts, and what the agent does where it
+// UDP ports whose datagrams the kernel filters and redirects, and the fallback to Envoy where it
 // cannot.
 #include "agent/it_world.hpp"
 #include "kindlb/envoy/render.hpp"
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint16_t kPort = 53;
-constexpr std::uint16_t kTwin = 32821;
+constexpr std::uint16_t kRedirectPort = 32821;
 
 core::IpAddress gateway() {
   const auto text = must_run({"docker", "network", "inspect", "--format",
@@ -31,7 +31,7 @@ core::IpAddress gateway() {
   return *parsed;
 }
 
-/// One UDP port, asked from this machine, which is behind it as well.
+/// One UDP port; this machine is both its client and its endpoint.
 class UdpUnit {
  public:
   explicit UdpUnit(std::string unit = "dns", const core::Cidr& address = World::get().new_address())
@@ -40,9 +40,9 @@ class UdpUnit {
   const core::Cidr& address() const { return address_; }
   core::Listener& listener() { return listener_; }
   void set_affinity(core::Affinity affinity) { affinity_ = affinity; }
-  /// Another port, with the same behind it; 0: none.
+  /// Another port with the same endpoint; 0: none.
   void set_other_port(std::uint16_t port) { other_port_ = port; }
-  /// Another listener, at an address that is not ours: Envoy refuses it, and takes the rest.
+  /// Add a listener at an address the container does not have: Envoy rejects it and takes the rest.
   void set_impossible(bool impossible) { impossible_ = impossible; }
 
   void apply(Channel& channel) {
@@ -114,7 +114,7 @@ class UdpUnit {
   std::uint64_t id_ = 0;
 };
 
-/// Sends without pause to a port that nobody may reach, and counts the answers, from wherever.
+/// Sends without pause to a port that must not be reachable, and counts answers from any source.
 class Intruder {
  public:
   explicit Intruder(const core::Target& to)
@@ -151,8 +151,8 @@ class Intruder {
   std::jthread thread_;
 };
 
-// Envoy keeps the socket of a listener that it was told to close until drained; it is what it was
-// told that counts.
+// Look at the file, not at the socket: Envoy keeps the socket of a removed listener until it has
+// drained.
 bool is_open(const Proxy& proxy, const std::string& listener) {
   const auto file = run({"docker", "cp", proxy.name() + ":/var/lib/kindlb/xds/lds.json", "-"});
   REQUIRE(file.text.find("dns/UDP") != std::string::npos);
@@ -220,14 +220,14 @@ TEST_CASE("UDP ranges and affinity, by the kernel") {
   CHECK(proxy.logs().find("cannot filter") == std::string::npos);
 }
 
-TEST_CASE("UDP ranges and affinity where the kernel cannot: by Envoy, and the log says so") {
+TEST_CASE("without nf_tables Envoy does UDP ranges and affinity, and the log says so") {
   const NoFilter without;
   const Proxy proxy(without.option());
   check_life(proxy);
   CHECK(proxy.logs().find("cannot filter") != std::string::npos);
 }
 
-TEST_CASE("the listener behind a diversion stays for its last answers, then goes") {
+TEST_CASE("a listener behind a redirection drains before it is removed") {
   const Proxy proxy;
   UdpUnit unit;
   auto channel = ready_channel(proxy);
@@ -257,12 +257,12 @@ TEST_CASE("the listener behind a diversion stays for its last answers, then goes
   for (int i = 0; i < 20; ++i) CHECK(unit.answers());
 }
 
-TEST_CASE("nobody reaches a listener behind a diversion but through it, at no moment") {
+TEST_CASE("the redirect port is never reachable directly") {
   const Proxy proxy;
   UdpUnit unit;
   auto channel = ready_channel(proxy);
   unit.apply(*channel);
-  Intruder intruder({unit.address().address, kTwin});
+  Intruder intruder({unit.address().address, kRedirectPort});
   for (int i = 0; i < 5; ++i) {
     unit.set_affinity(core::Affinity::ClientIp);
     unit.apply(*channel);
@@ -274,7 +274,7 @@ TEST_CASE("nobody reaches a listener behind a diversion but through it, at no mo
   CHECK(intruder.answers() == 0);
 }
 
-TEST_CASE("what Envoy refuses in part is guarded until it is closed") {
+TEST_CASE("ports of a partly rejected update stay filtered until Envoy closes them") {
   const Proxy proxy;
   UdpUnit unit;
   auto channel = ready_channel(proxy);
@@ -292,25 +292,25 @@ TEST_CASE("what Envoy refuses in part is guarded until it is closed") {
   CHECK(wait_until([&] { return unit.answers(); }, 20s));
 }
 
-TEST_CASE("the port behind a diversion can become one of the Service's own, and back") {
+TEST_CASE("a redirect port can become a port of the Service, and back") {
   const Proxy proxy;
   UdpUnit unit;
   auto channel = ready_channel(proxy);
   unit.set_affinity(core::Affinity::ClientIp);
   unit.apply(*channel);
   for (int i = 0; i < 3; ++i) {
-    unit.set_other_port(kTwin);
+    unit.set_other_port(kRedirectPort);
     unit.apply(*channel);
     CHECK(unit.answers());
-    CHECK(unit.answers(kTwin));
+    CHECK(unit.answers(kRedirectPort));
     unit.set_other_port(0);
     unit.apply(*channel);
     CHECK(unit.answers());
-    CHECK_FALSE(unit.answers(kTwin));
+    CHECK_FALSE(unit.answers(kRedirectPort));
   }
 }
 
-TEST_CASE("an address is free for another unit although a diversion there has just ended") {
+TEST_CASE("an address can move to another unit right after a redirection ended") {
   const Proxy proxy;
   UdpUnit unit;
   auto channel = ready_channel(proxy);

@@ -79,7 +79,7 @@ TEST_CASE("the socket is for its owner only, and a left-over one is replaced") {
   CHECK(server.control.listen(server.path).ok());
 }
 
-TEST_CASE("every client is greeted, and messages to all reach all") {
+TEST_CASE("every connection is reported, and send_to_all reaches all") {
   Server server;
   const base::Fd one = server.connect();
   const base::Fd two = server.connect();
@@ -90,7 +90,7 @@ TEST_CASE("every client is greeted, and messages to all reach all") {
   CHECK(take(two).ends_with(protocol::encode(protocol::Bye{.reason = "all"})));
 }
 
-TEST_CASE("lines come whole, in pieces or many at once") {
+TEST_CASE("lines are framed, however they arrive") {
   Server server;
   const base::Fd client = server.connect();
   REQUIRE(::send(client.get(), "on", 2, 0) == 2);
@@ -100,7 +100,7 @@ TEST_CASE("lines come whole, in pieces or many at once") {
   CHECK(server.lines == std::vector<std::string>{"one", "two"});
 }
 
-TEST_CASE("a line beyond the limit is answered, then the client is closed") {
+TEST_CASE("after a line beyond the limit, the answer is sent and the client dropped") {
   Server server;
   const base::Fd client = server.connect();
   const std::string piece(1 << 20, 'x');
@@ -122,7 +122,7 @@ TEST_CASE("a line beyond the limit is answered, then the client is closed") {
   CHECK(answer.find("too long") != std::string::npos);
 }
 
-TEST_CASE("a client that goes is forgotten") {
+TEST_CASE("a client that disconnects is dropped") {
   Server server;
   base::Fd client = server.connect();
   REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 1; }));

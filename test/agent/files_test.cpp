@@ -70,7 +70,7 @@ TEST_CASE("stored units come back as they were") {
   CHECK(units.size() == 2);
 }
 
-TEST_CASE("a unit's file has a harmless name of its own") {
+TEST_CASE("a unit's file name is safe and unique") {
   CHECK(UnitStore::file_name("0c5f-1") == "0c5f-1.json");
   CHECK(UnitStore::file_name("../x") == "_2e_2e_2fx.json");
   CHECK(UnitStore::file_name("A") != UnitStore::file_name("a"));
@@ -95,13 +95,13 @@ TEST_CASE("damaged files are reported and skipped") {
   CHECK(problems.size() == 4);
 }
 
-TEST_CASE("a store that is not there yet is empty") {
+TEST_CASE("a store without a directory is empty") {
   std::vector<std::string> problems;
   CHECK(UnitStore("/nonexistent/units").load(problems).empty());
   CHECK(problems.empty());
 }
 
-TEST_CASE("files are put in place whole, and readable for everybody") {
+TEST_CASE("files are put in place whole and world-readable") {
   const Scratch scratch;
   const auto folder = scratch.path / "xds";
   const XdsFiles files(folder);
@@ -117,7 +117,7 @@ TEST_CASE("files are put in place whole, and readable for everybody") {
   CHECK(mode_of(folder / "eds/a.json") == 0644);
 }
 
-TEST_CASE("a generation that cannot be written is not put in place in part") {
+TEST_CASE("files are put in place only if all could be written") {
   const Scratch scratch;
   const XdsFiles files(scratch.path);
   REQUIRE(files.reset().ok());
@@ -127,7 +127,7 @@ TEST_CASE("a generation that cannot be written is not put in place in part") {
   CHECK(text_in(scratch.path / "lds.json") == "old");
 }
 
-TEST_CASE("endpoint files nobody wants are deleted, at once or at the next start") {
+TEST_CASE("unused endpoint files are deleted, at once or at the next start") {
   const Scratch scratch;
   const XdsFiles files(scratch.path);
   REQUIRE(files.reset().ok());

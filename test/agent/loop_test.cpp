@@ -55,7 +55,7 @@ TEST_CASE("a timer may cancel another that is due at the same time") {
   CHECK(fired == 1);
 }
 
-TEST_CASE("a descriptor is forgotten from within a callback") {
+TEST_CASE("a callback may unwatch descriptors of the same round") {
   Loop loop;
   const Pair one;
   const Pair two;

@@ -61,23 +61,23 @@ class Gate {
 
 }  // namespace
 
-TEST_CASE("as many pieces of work at once as there are threads, and no more") {
+TEST_CASE("no more items run at once than there are threads") {
   Gate gate;
-  ThreadPool executor(3);
-  for (int i = 0; i < 10; ++i) executor.submit([&] { gate.pass(); });
+  ThreadPool pool(3);
+  for (int i = 0; i < 10; ++i) pool.submit([&] { gate.pass(); });
   CHECK(gate.wait_inside(3));
   gate.open();
   CHECK(gate.wait_passed(10));
   CHECK(gate.peak() == 3);
 }
 
-TEST_CASE("work submitted one piece after the other needs one thread") {
-  ThreadPool executor(4);
+TEST_CASE("items submitted one after the other need one thread") {
+  ThreadPool pool(4);
   std::vector<std::thread::id> seen;
   std::mutex mutex;
   for (int i = 0; i < 5; ++i) {
     std::latch done(1);
-    executor.submit([&] {
+    pool.submit([&] {
       const std::lock_guard lock(mutex);
       if (std::find(seen.begin(), seen.end(), std::this_thread::get_id()) == seen.end())
         seen.push_back(std::this_thread::get_id());
@@ -89,56 +89,56 @@ TEST_CASE("work submitted one piece after the other needs one thread") {
   CHECK(!seen.empty());
 }
 
-TEST_CASE("nothing submitted from many threads is lost") {
+TEST_CASE("no item submitted from many threads is lost") {
   constexpr int kThreads = 4;
   constexpr int kEach = 300;
   std::latch done(kThreads * kEach);
-  ThreadPool executor(4);
+  ThreadPool pool(4);
   std::vector<std::jthread> threads;
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&] {
-      for (int i = 0; i < kEach; ++i) executor.submit([&] { done.count_down(); });
+      for (int i = 0; i < kEach; ++i) pool.submit([&] { done.count_down(); });
     });
   done.wait();  // a lost piece makes this test hang until its time is up
 }
 
-TEST_CASE("stop waits for what has begun and drops the rest") {
+TEST_CASE("stop waits for running items and drops the rest") {
   Gate gate;
   std::atomic<int> begun = 0;
-  ThreadPool executor(1);
+  ThreadPool pool(1);
   const auto rest = std::make_shared<int>(0);
-  executor.submit([&] {
+  pool.submit([&] {
     ++begun;
     gate.pass();
   });
   REQUIRE(gate.wait_inside(1));
-  for (int i = 0; i < 5; ++i) executor.submit([&begun, rest] { ++begun; });
+  for (int i = 0; i < 5; ++i) pool.submit([&begun, rest] { ++begun; });
   std::jthread opener([&] { gate.open(); });
-  executor.stop();
+  pool.stop();
   opener.join();
   // The one that ran may have let a few more begin before stop came; what was dropped is gone.
   CHECK(begun >= 1);
   CHECK(rest.use_count() == 1);
   const auto before = begun.load();
-  executor.submit([&] { ++begun; });
+  pool.submit([&] { ++begun; });
   CHECK(begun == before);
 }
 
-TEST_CASE("what a piece of work captured dies on the executor, not with the next piece") {
-  ThreadPool executor(1);
+TEST_CASE("captures are destroyed right after the item has run") {
+  ThreadPool pool(1);
   auto held = std::make_shared<int>(1);
   const std::weak_ptr<int> watched = held;
   std::latch done(1);
-  executor.submit([held = std::move(held)] { CHECK(*held == 1); });
-  executor.submit([&] {
+  pool.submit([held = std::move(held)] { CHECK(*held == 1); });
+  pool.submit([&] {
     CHECK(watched.expired());
     done.count_down();
   });
   done.wait();
 }
 
-TEST_CASE("an executor nobody used has no thread to end") {
-  ThreadPool executor(4);
-  executor.stop();
-  executor.stop();
+TEST_CASE("an unused pool stops at once") {
+  ThreadPool pool(4);
+  pool.stop();
+  pool.stop();
 }

@@ -89,7 +89,7 @@ TEST_CASE("failures are errors, and the next request starts afresh") {
   }
 }
 
-TEST_CASE("nobody there is an error, told from the loop") {
+TEST_CASE("a missing socket is an error, reported from the loop") {
   FakeEnvoy envoy;
   AdminClient client(envoy.loop, "@kindlb-test-nobody");
   bool early = false;

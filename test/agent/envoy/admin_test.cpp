@@ -85,7 +85,7 @@ TEST_CASE("stats are read by name") {
   CHECK(seen.eds.at(stat_name("b:tcp")).version == "2");
 }
 
-TEST_CASE("stats that make no sense are ignored") {
+TEST_CASE("malformed stats are ignored") {
   const auto seen = parse_stats(
       "\n: \nserver.state\nserver.state: 2\nlistener_manager.lds.update_success: x\n"
       "cluster_manager.cds.version_text: \"\ncluster.version_text: \"1\"\nnodot: 1");
@@ -94,7 +94,7 @@ TEST_CASE("stats that make no sense are ignored") {
   CHECK(seen.cds == SubscriptionStats{});
 }
 
-TEST_CASE("dumps are read by name, hostile ones refused") {
+TEST_CASE("dumps are read by name, malformed ones rejected") {
   const auto seen = dump("bind-refused");
   CHECK(seen.listeners.size() == 2);
   CHECK(seen.listeners.at("a/tcp") == DumpedResource{"3", "", ""});
@@ -113,7 +113,7 @@ TEST_CASE("dumps are read by name, hostile ones refused") {
   CHECK(none.listeners.at("x") == DumpedResource{});
 }
 
-TEST_CASE("a unit is judged by what the real Envoy said") {
+TEST_CASE("ACK and NACK from recordings of the real Envoy") {
   struct Case {
     const char* name;
     const char* before;
@@ -142,7 +142,7 @@ TEST_CASE("a unit is judged by what the real Envoy said") {
   }
 }
 
-TEST_CASE("nothing is decided before Envoy has dealt with the generation") {
+TEST_CASE("every unit is pending until Envoy has processed the version") {
   const auto at = recorded(3);
   CHECK_FALSE(is_processed(stats("accepted"), stats("accepted"), at.history));
   CHECK(unit_status(at.a, stats("accepted"), stats("accepted"), dump("accepted"), at.history) ==
@@ -157,7 +157,7 @@ TEST_CASE("nothing is decided before Envoy has dealt with the generation") {
   CHECK_FALSE(is_processed(starting, stats("accepted"), at.history));
 }
 
-TEST_CASE("warming is waiting") {
+TEST_CASE("warming is pending") {
   const auto at = recorded(2);
   auto now = stats("accepted");
   now.warming_clusters = 1;
@@ -187,7 +187,7 @@ TEST_CASE("stats are asked for by name while the clusters are few") {
   CHECK(stats_path({}).find("cluster%5C.") == std::string::npos);
 }
 
-TEST_CASE("what was not changed needs no new word from Envoy") {
+TEST_CASE("unchanged files need no new decision") {
   Recording record;
   record.history.record({}, 1);
   record.next(unit("a/tcp", "l", "c", "e"), unit("b:tcp", "l", "c", "e"));
@@ -201,7 +201,7 @@ TEST_CASE("what was not changed needs no new word from Envoy") {
   CHECK(unit_status(record.a, now, now, {}, record.history).kind == Kind::Pending);
   now.eds["a/tcp"] = {"3", 2, 0};
   CHECK(unit_status(record.a, now, now, {}, record.history).kind == Kind::Acked);
-  // A refusal of long ago must not keep everybody waiting either.
+  // An old rejection must not keep later updates pending.
   now.cds = {"1", 1, 1};
   CHECK(is_processed(now, now, record.history));
   now.cds = {};

@@ -28,7 +28,7 @@ std::string recorded_line(int number) {
 
 }  // namespace
 
-TEST_CASE("the reason for a refusal is what the real Envoy logged") {
+TEST_CASE("the reason of a rejection is what the real Envoy logged") {
   struct Case {
     const char* name;
     std::vector<int> lines;
@@ -54,13 +54,13 @@ TEST_CASE("the reason for a refusal is what the real Envoy logged") {
   }
 }
 
-TEST_CASE("another unit's refusal is not ours") {
+TEST_CASE("another unit's rejection does not count") {
   EnvoyLog log;
   log.feed("envoy: [warning] lds: listener 'other' config rejected: no\n");
   CHECK(log.reason_for(unit_b()).empty());
 }
 
-TEST_CASE("lines are passed on whole, endless ones dropped") {
+TEST_CASE("lines are passed on whole, overlong ones dropped") {
   EnvoyLog log;
   CHECK(log.feed("one\ntw") == std::vector<std::string>{"one"});
   CHECK(log.feed("o\n") == std::vector<std::string>{"two"});

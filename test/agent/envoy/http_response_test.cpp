@@ -13,7 +13,7 @@ constexpr const char* kChunked =
 
 }  // namespace
 
-TEST_CASE("answers are read whole, however they arrive") {
+TEST_CASE("responses are parsed however they arrive") {
   struct Case {
     const char* name;
     const char* bytes;
@@ -44,7 +44,7 @@ TEST_CASE("answers are read whole, however they arrive") {
   }
 }
 
-TEST_CASE("nonsense and answers beyond the limit break") {
+TEST_CASE("garbage and responses beyond the limit are malformed") {
   for (const char* bytes :
        {"SMTP ready\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1\r\n\r\n",
         "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
@@ -62,7 +62,7 @@ TEST_CASE("nonsense and answers beyond the limit break") {
   CHECK(endless.feed(std::string(20'000, 'x')) == State::Malformed);
 }
 
-TEST_CASE("a connection may be kept unless the answer says otherwise") {
+TEST_CASE("keep-alive unless the response says close") {
   HttpResponse kept(100);
   kept.feed(kChunked);
   CHECK(kept.keep_alive());

@@ -7,7 +7,7 @@
 using kindlb::agent::RestartBackoff;
 using std::chrono::milliseconds;
 
-TEST_CASE("the first restart is immediate, the following ever later") {
+TEST_CASE("the first restart is immediate, delays then grow") {
   RestartBackoff backoff;
   std::vector<milliseconds> waits;
   for (int i = 0; i < 6; ++i)
@@ -17,7 +17,7 @@ TEST_CASE("the first restart is immediate, the following ever later") {
                                            milliseconds(5000)});
 }
 
-TEST_CASE("a long life forgives") {
+TEST_CASE("a stable run resets the delays") {
   RestartBackoff backoff;
   for (int i = 0; i < 4; ++i) backoff.next(milliseconds(9'999));
   CHECK(backoff.next(RestartBackoff::kStable) == milliseconds(0));

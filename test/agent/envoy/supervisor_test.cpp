@@ -37,7 +37,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("a child that ends is started again, at first at once") {
+TEST_CASE("a child that exits is restarted, the first time at once") {
   Scene scene("exit 3");
   scene.supervisor.start();
   CHECK(run_until(scene.loop, [&] { return scene.starts == 2; }));
@@ -46,7 +46,7 @@ TEST_CASE("a child that ends is started again, at first at once") {
   CHECK(scene.supervisor.restarts() == 2);
 }
 
-TEST_CASE("what it logs about a refusal is kept") {
+TEST_CASE("what it logs about a rejection is kept") {
   Scene scene("echo \"x: cluster 'c' config rejected: because\" >&2; exec sleep 60");
   scene.supervisor.start();
   protocol::Unit unit;
@@ -59,7 +59,7 @@ TEST_CASE("what it logs about a refusal is kept") {
   CHECK(scene.starts == 1);
 }
 
-TEST_CASE("a child that will not end is killed") {
+TEST_CASE("a child that ignores SIGTERM is killed") {
   Scene scene("trap '' TERM; echo 'config update rejected: x' >&2; while :; do sleep 0.05; done");
   scene.supervisor.start();
   REQUIRE(
@@ -69,7 +69,7 @@ TEST_CASE("a child that will not end is killed") {
   CHECK(scene.ends[0] == "killed by signal 9");
 }
 
-TEST_CASE("a program that is not there counts as one that exited") {
+TEST_CASE("a missing program counts as one that exited") {
   Scene scene(std::vector<std::string>{"/nonexistent/envoy"});
   scene.supervisor.start();
   CHECK(run_until(scene.loop, [&] { return !scene.ends.empty(); }));

@@ -31,7 +31,7 @@ TEST_CASE("remote addresses are read from the kernel's list") {
         Texts{"10.244.2.3"});
 }
 
-TEST_CASE("a half-closed connection still needs its route; one that is over does not") {
+TEST_CASE("a half-closed connection still needs its route, a closed one does not") {
   const auto with_state = [](const std::string& state) {
     return peers("   0: 0200F40A:0050 0302F40A:1F90 " + state + " 00000000:00000000\n").size();
   };
@@ -40,7 +40,7 @@ TEST_CASE("a half-closed connection still needs its route; one that is over does
   for (const auto* state : {"06", "07", "0A"}) CHECK(with_state(state) == 0);
 }
 
-TEST_CASE("lines that make no sense are skipped") {
+TEST_CASE("malformed lines are skipped") {
   for (const auto* line : {"", "\n", "0:", "0: a b", "0: 0200F40A:0050 0302F4:1F90 01\n",
                            "0: 0200F40A:0050 0302F40Z:1F90 01\n"}) {
     CAPTURE(line);

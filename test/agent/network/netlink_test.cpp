@@ -59,7 +59,7 @@ std::string neighbour_message(const char* address, std::uint16_t state, bool wit
 
 }  // namespace
 
-TEST_CASE("requests carry their own length and ask for an answer") {
+TEST_CASE("requests carry their own length and ask for an ACK") {
   const core::Route route{cidr("10.244.1.2/32"), ip("172.18.0.3")};
   for (const auto& message :
        {netlink::add_address(2, cidr("172.18.255.254/16")),
@@ -75,7 +75,7 @@ TEST_CASE("requests carry their own length and ask for an answer") {
   }
 }
 
-TEST_CASE("only a route of ours is replaced") {
+TEST_CASE("only the agent's own route is replaced") {
   const core::Route route{cidr("10.244.1.2/32"), ip("172.18.0.3")};
   CHECK((header_of(netlink::add_route(route, false)).nlmsg_flags & NLM_F_EXCL) != 0);
   CHECK((header_of(netlink::add_route(route, false)).nlmsg_flags & NLM_F_REPLACE) == 0);
@@ -132,14 +132,14 @@ TEST_CASE("a neighbour is present when it answered") {
   }
 }
 
-TEST_CASE("the kernel's verdict") {
+TEST_CASE("ACKs and errors") {
   CHECK(netlink::parse_ack(ack_message(0)) == 0);
   CHECK(netlink::parse_ack(ack_message(EEXIST)) == EEXIST);
   CHECK_FALSE(netlink::parse_ack("").has_value());
   CHECK_FALSE(netlink::parse_ack(netlink::add_address(1, cidr("10.0.0.1/8"))).has_value());
 }
 
-TEST_CASE("answers cut anywhere are read up to there") {
+TEST_CASE("truncated replies are parsed up to the cut") {
   const auto whole = netlink::add_address(1, cidr("10.0.0.1/8")) +
                      reported(netlink::set_link_address(3, "abcdef"), RTM_NEWLINK) +
                      neighbour_message("fc00::9", NUD_STALE, true) + ack_message(EPERM);
@@ -152,7 +152,7 @@ TEST_CASE("answers cut anywhere are read up to there") {
   }
 }
 
-TEST_CASE("lengths that lie do not lead astray") {
+TEST_CASE("wrong lengths do no harm") {
   auto message = netlink::add_address(1, cidr("10.0.0.1/8"));
   const std::size_t first_attribute = sizeof(nlmsghdr) + sizeof(ifaddrmsg);
   for (const int lie : {0, 1, 3, 0xFFFF}) {

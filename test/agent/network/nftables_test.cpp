@@ -62,7 +62,7 @@ TEST_CASE("a batch begins, ends, and has one message acknowledged: the last") {
   }
 }
 
-TEST_CASE("what was there goes first; without gates nothing takes its place") {
+TEST_CASE("old rules are deleted first; without rules there is no table") {
   const auto empty = replace_rules(IpFamily::V4, {});
   CHECK(count(empty, NFT_MSG_DELTABLE) == 1);
   CHECK(count(empty, NFT_MSG_NEWCHAIN) == 0);
@@ -70,7 +70,7 @@ TEST_CASE("what was there goes first; without gates nothing takes its place") {
   CHECK(of_other == empty);
 }
 
-TEST_CASE("rules by what a rule wants") {
+TEST_CASE("nf_tables rules per UDP rule") {
   struct Case {
     const char* name;
     bool restricted;
@@ -79,11 +79,11 @@ TEST_CASE("rules by what a rule wants") {
     std::size_t rules;
   };
   const Case cases[] = {
-      {"nobody is admitted", true, {}, 0, 2},
+      {"no range", true, {}, 0, 2},
       {"two ranges", true, {"10.0.0.0/8", "192.0.2.0/24"}, 0, 4},
       {"ranges of the other family do not count", true, {"10.0.0.0/8", "fc00::/7"}, 0, 3},
-      {"diverted", false, {}, 32821, 6},
-      {"diverted and restricted", true, {"10.0.0.0/8"}, 32821, 7},
+      {"redirected", false, {}, 32821, 6},
+      {"redirected and restricted", true, {"10.0.0.0/8"}, 32821, 7},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);

@@ -1,4 +1,4 @@
-// The rules for datagrams, told to the kernel in a network namespace of this program's own.
+// UDP rules installed in a network namespace of the test's own.
 #include "network/packet_filter.hpp"
 #include "support/builders.hpp"
 #include "support/traffic/ask.hpp"
@@ -22,7 +22,7 @@ using agent::PacketFilter;
 using testing::Backend;
 using namespace std::chrono_literals;
 
-/// Before anything else runs. Who may not make one may in a user namespace.
+/// Before anything else runs; without privileges in a user namespace.
 const bool kAlone = [] {
   if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
   const testing::Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -33,7 +33,7 @@ const bool kAlone = [] {
 }();
 
 constexpr std::uint16_t kPort = 5300;
-constexpr std::uint16_t kTwin = 38068;
+constexpr std::uint16_t kRedirectPort = 38068;
 
 std::string ask(const core::IpAddress& to, const char* from) {
   return testing::ask_udp({to, kPort}, "x", 200ms, ip(from));
@@ -52,7 +52,7 @@ core::UdpRule only(core::UdpRule from, const std::vector<std::string>& ranges) {
 }
 
 core::UdpRule redirected(core::UdpRule from) {
-  from.divert = kTwin;
+  from.divert = kRedirectPort;
   return from;
 }
 
@@ -99,21 +99,21 @@ TEST_CASE("ranges of IPv6") {
   set(filter, {only(rule("::1"), {"127.0.0.0/8", "::2/128"})});
   CHECK(ask(ip("::1"), "::1").empty());
   set(filter, {redirected(only(rule("::1"), {"::1/128"}))});
-  const Backend twin(ip("::1"), "twin", kTwin);
+  const Backend twin(ip("::1"), "twin", kRedirectPort);
   CHECK(ask(ip("::1"), "::1") == "twin x");
 }
 
-TEST_CASE("what is diverted is answered from the port it was sent to") {
+TEST_CASE("redirected datagrams are answered from the port they were sent to") {
   REQUIRE(kAlone);
   PacketFilter filter;
   const Backend backend(ip("127.1.0.1"), "plain", kPort);
-  const Backend twin(ip("127.1.0.1"), "twin", kTwin);
+  const Backend twin(ip("127.1.0.1"), "twin", kRedirectPort);
   set(filter, {redirected(rule("127.1.0.1"))});
   // ask_udp's socket is connected: an answer from another port would not be seen.
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "twin x");
   const auto large = std::string(9'000, 'y');
   CHECK(testing::ask_udp({ip("127.1.0.1"), kPort}, large, 1s, ip("127.2.0.1")) == "twin " + large);
-  CHECK(testing::ask_udp({ip("127.1.0.1"), kTwin}, "x", 200ms, ip("127.2.0.1")).empty());
+  CHECK(testing::ask_udp({ip("127.1.0.1"), kRedirectPort}, "x", 200ms, ip("127.2.0.1")).empty());
 
   set(filter, {redirected(only(rule("127.1.0.1"), {"127.2.0.1/32"}))});
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "twin x");
@@ -123,11 +123,11 @@ TEST_CASE("what is diverted is answered from the port it was sent to") {
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "plain x");
 }
 
-TEST_CASE("a datagram without a checksum is diverted, too") {
+TEST_CASE("a datagram without a checksum is redirected, too") {
   REQUIRE(kAlone);
   PacketFilter filter;
   const auto at = ip("127.1.0.1");
-  const Backend twin(at, "twin", kTwin);
+  const Backend twin(at, "twin", kRedirectPort);
   const auto client = testing::dial(SOCK_DGRAM, {at, kPort}, 1s, ip("127.2.0.1"));
   const int none = 1;
   REQUIRE(::setsockopt(client.fd(), SOL_SOCKET, SO_NO_CHECK, &none, sizeof(none)) == 0);
@@ -143,12 +143,12 @@ TEST_CASE("a datagram without a checksum is diverted, too") {
   }
 }
 
-TEST_CASE("switched under a stream, neither way loses an answer on its way") {
+TEST_CASE("changing the redirection loses no answer, in either direction") {
   REQUIRE(kAlone);
   PacketFilter filter;
   const auto at = ip("127.1.0.1");
   const auto plain = testing::bound(SOCK_DGRAM, {at, kPort});
-  const auto twin = testing::bound(SOCK_DGRAM, {at, kTwin});
+  const auto twin = testing::bound(SOCK_DGRAM, {at, kRedirectPort});
   const auto client = testing::dial(SOCK_DGRAM, {at, kPort}, 1s, ip("127.2.0.1"));
   const auto say = [&] { REQUIRE(::send(client.fd(), "x", 1, 0) == 1); };
   struct Asked {
