@@ -13,9 +13,8 @@
 //   the listener, and stay until Envoy has closed it.
 // - Datagrams are redirected only to a listener that is open: the redirection is installed when the
 //   unit is committed, which is after Envoy's ACK.
-// - The redirect port itself is never reachable from outside: it is blocked ("idle") from before
-// its
-//   listener opens until after it has closed.
+// - The redirect port itself is never reachable from outside: it is blocked ("idle") before its
+//   listener opens and until it has closed.
 // - Answers are not lost: when a redirection ends, its listener stays open and its answers are
 //   rewritten for kDrainTime ("draining").
 // - Datagrams queued in the socket of a rejected or removed listener are not delivered to the next
@@ -37,20 +36,18 @@ constexpr std::chrono::seconds kDrainTime{2};
 /// Interval at which removal waits for a pending update.
 constexpr std::chrono::milliseconds kDrainRetry{100};
 
+bool same_redirect(const core::UdpRule& rule, const core::UdpRule& other) {
+  return rule.at == other.at && rule.divert == other.divert;
+}
+
 /// Return the rules of `former` whose redirection `next` does not continue.
 std::vector<core::UdpRule> redirects_removed(const protocol::Unit& former, const protocol::Unit& next) {
   std::vector<core::UdpRule> out;
   for (const auto& rule : former.udp_rules) {
-    const bool goes_on = std::ranges::any_of(next.udp_rules, [&](const core::UdpRule& other) {
-      return other.at == rule.at && other.divert == rule.divert;
-    });
-    if (rule.divert != 0 && !goes_on) out.push_back(rule);
+    const auto same = [&](const core::UdpRule& other) { return same_redirect(rule, other); };
+    if (rule.divert != 0 && std::ranges::none_of(next.udp_rules, same)) out.push_back(rule);
   }
   return out;
-}
-
-bool same_redirect(const core::UdpRule& rule, const core::UdpRule& other) {
-  return rule.at == other.at && rule.divert == other.divert;
 }
 
 /// Return the listener that the rule redirects to, with its cluster and endpoints.
@@ -67,7 +64,8 @@ XdsSnapshot resources_behind(const core::UdpRule& rule, const protocol::Unit& un
 }
 
 /// Collects the rules of committed units, then what requests under way change about them. There is
-/// one active rule per port; later calls for the same port change the earlier rule.
+/// one active rule per port; later calls for the same port change the earlier rule, so the order of
+/// calls is part of the result.
 class RuleSetBuilder {
  public:
   /// The rule as committed, redirection included.

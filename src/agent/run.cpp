@@ -34,9 +34,8 @@ EnvoyCommand envoy_command() {
   const char* program = ::access(kEnvoyPath, X_OK) == 0 ? kEnvoyPath : "envoy";
   // --concurrency 1: one worker costs least per connection (measured).
   // --disable-hot-restart: a restart is a cold start, see supervisor.hpp.
-  // --reject-unknown-dynamic-fields: otherwise Envoy only warns about an unknown enum value and,
-  // for
-  //   one, opens an SCTP listener as TCP.
+  // --reject-unknown-dynamic-fields: without it an unknown enum value is only a warning; an SCTP
+  //   listener, for example, opens as TCP.
   // --drain-time-s: connections through a replaced filter chain are closed after this time.
   return {.arguments = {program, "-c", protocol::kBootstrapFile, "--concurrency", "1",
                         "--disable-hot-restart", "--reject-unknown-dynamic-fields", "--log-level",

@@ -30,6 +30,7 @@ struct DesiredNetwork {
 
 class Network {
  public:
+  /// Open the netlink socket, in the network namespace of the calling thread.
   static core::Result<Network> open();
 
   /// Return whether this object has added the address.
