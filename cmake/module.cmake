@@ -31,6 +31,7 @@ endfunction()
 
 # kindlb_test(<name> LABEL unit|wire|contract|integration SOURCES ... LINKS ... [TIMEOUT seconds])
 # declares one doctest binary and registers it under its label. It sees the private headers of the modules it links.
+# Presets compile its sources in batches, too: a name in an anonymous namespace is unique in the binary.
 function(kindlb_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -38,7 +39,6 @@ function(kindlb_test name)
   kindlb_see_inside(${name} ${ARG_LINKS})
   # What a test costs is compiling it.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} kindlb_test_main kindlb_options)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")
