@@ -17,7 +17,7 @@ export JOBS NAME FAMILY WORKERS PROXY FOCUS PROCS ARGS
 
 PROGRAMS := kindlb kindlb-agent kindlb-echo
 
-.PHONY: check help setup build run demo version cleanup test test-unit test-asan test-tsan bench lint fmt coverage \
+.PHONY: check help setup build run demo version cleanup test test-unit test-asan test-tsan full bench lint fmt coverage \
   clean cluster cluster-delete e2e e2e-dual e2e-nftables
 
 ##@ Use it
@@ -57,6 +57,9 @@ test-asan: ## Run the unit and wire tests under the address and undefined-behavi
 
 test-tsan: ## Run the unit and wire tests under the thread sanitizer
 	@scripts/test.sh tsan
+
+full: ## Run everything, including what takes too long for CI (says first what, and how long it takes)
+	@scripts/full.sh
 
 cluster: ## Create a kind cluster (NAME=kind FAMILY=ipv4 WORKERS=2 PROXY=iptables), or use the existing one
 	@scripts/cluster/create.sh "$(NAME)" "$(FAMILY)" "$(WORKERS)" "$(PROXY)"

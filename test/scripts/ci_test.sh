@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What .ci/run does when stages fail, hang or are interrupted: the table at the end, the exit code, and that the
+# What .ci/run and `make full` do when stages fail, hang or are interrupted: the table at the end, the exit code, and that the
 # clusters are removed. make and scripts/e2e.sh are stand-ins, and so is timeout, which has less patience.
 set -euo pipefail
 
@@ -11,13 +11,14 @@ failures=0
 
 mkdir "$work"/{.ci,path,scripts}
 cp "$root/.ci/run" "$work/.ci"
-cp "$root"/scripts/{lib,stages}.sh "$work/scripts"
+cp "$root"/scripts/{lib,stages,full}.sh "$work/scripts"
 cat >"$work/path/make" <<'STAND_IN'
 #!/bin/bash
 case "$*" in
   *'PARTS=build scripts'*) set -- without-docker ;;
   *'PARTS=build contract'*) set -- with-docker "${@:2}" ;;
 esac
+[[ -z ${KINDLB_FULL:-} ]] || set -- "$@" full
 echo "$*" >>"$MADE"
 echo "$1 speaks"
 case " $BAD " in *" $1 "*) exit 2 ;; esac
@@ -45,7 +46,7 @@ chmod +x "$work"/{path,scripts}/*
 # with variables that must not count.
 start() {
   cd /
-  BAD=$2 HANG=${3:-} PATIENCE=${4:-90} PATH=$work/path:$PATH HOME=$work FAMILY=ipv6 PARTS=services \
+  BAD=$2 HANG=${3:-} PATIENCE=${4:-90} PATH=$work/path:$PATH HOME=$work FAMILY=ipv6 PARTS=services KINDLB_FULL='' \
     exec "$work/$1" >"$work/said" 2>&1
 }
 
@@ -87,9 +88,9 @@ interrupt() {
   ((SECONDS < 60)) || fail "$1 did not end when it was interrupted"
 }
 
-readonly CI=.ci/run
+readonly CI=.ci/run FULL=scripts/full.sh
 readonly REMOVED='cluster-delete NAME=ci,cluster-delete NAME=e2e-other'
-readonly DOCKER='with-docker PARTS=build contract integration compat'
+readonly DOCKER='with-docker PARTS=build contract integration'
 readonly UP_TO_E2E="setup,build,$REMOVED,e2e NAME=ci"
 readonly EVERYTHING="$UP_TO_E2E,$REMOVED,$DOCKER"
 
@@ -119,5 +120,20 @@ expect 'CI ends it during the cluster tests' 1 \
 interrupt $CI with-docker
 expect 'CI ends it after the cluster tests' 1 \
   $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nclean-up ok\nwith-docker interrupted' "$EVERYTHING,with-docker is over"
+
+readonly FULL_REMOVED='cluster-delete NAME=full,cluster-delete NAME=full-dual,cluster-delete NAME=full-nftables,cluster-delete NAME=e2e-other'
+full_made="setup,build,$FULL_REMOVED,e2e NAME=full"
+run $FULL setup
+grep -q 'minutes' "$work/said" || fail 'make full does not say how long it takes'
+expect 'full: no set-up' 1 "$(printf '%s not run\n' build e2e without-docker e2e-dual e2e-nftables clean-up with-docker |
+  sed '1i setup FAILED')" setup
+interrupt $FULL e2e
+expect 'full: interrupted' 1 "$(printf '%s\n' 'setup ok' 'build ok' 'e2e interrupted' 'without-docker ok' 'e2e-dual not run' \
+  'e2e-nftables not run' 'clean-up ok' 'with-docker not run')" "$full_made,e2e is over,$FULL_REMOVED"
+run $FULL ''
+others='official conformance services'
+full_made+=",$FULL_REMOVED,e2e NAME=full-dual FAMILY=dual $others,$FULL_REMOVED,e2e NAME=full-nftables PROXY=nftables $others"
+expect 'full: all is well' 0 "$(printf '%s ok\n' setup build e2e without-docker e2e-dual e2e-nftables clean-up with-docker)" \
+  "$full_made,$FULL_REMOVED,$DOCKER compat full"
 
 ((failures == 0))
