@@ -19,8 +19,8 @@ inline core::Verdict judged(const core::Service& service, const core::Policy& po
   return core::evaluate(service, policy, dual_stack());
 }
 
-inline core::Verdict judged(const core::Service& service,
-                            const core::Capabilities& can = modest(), bool strict = false) {
+inline core::Verdict judged(const core::Service& service, const core::Capabilities& can = modest(),
+                            bool strict = false) {
   return judged(service, core::Policy{.strict = strict, .capabilities = can});
 }
 
