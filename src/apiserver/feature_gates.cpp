@@ -36,11 +36,11 @@ core::Result<FeatureGates> FeatureGates::parse(const std::string& text) {
     const auto value = equals == std::string::npos ? "" : part.substr(equals + 1);
     const auto found = gates_by_name().find(name);
     if (found == gates_by_name().end())
-      return core::Error{core::ErrorKind::Invalid, "read feature gate '" + name + "'",
-                         "there are " + known()};
+      return core::Error{core::ErrorKind::Invalid, "parse feature gate '" + name + "'",
+                         "unknown feature gate; known are " + known()};
     if (value != "true" && value != "false")
-      return core::Error{core::ErrorKind::Invalid, "read feature gate '" + part + "'",
-                         "write " + name + "=true or " + name + "=false"};
+      return core::Error{core::ErrorKind::Invalid, "parse feature gate '" + part + "'",
+                         "use " + name + "=true or " + name + "=false"};
     out.*(found->second) = value == "true";
   }
   return out;

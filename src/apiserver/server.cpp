@@ -51,15 +51,16 @@ StatusError error_for(int code) {
             .reason = "RequestEntityTooLarge",
             .message = "Request entity too large: limit is 3145728"};
   if (code == 408)
-    return {.code = 408, .reason = "Timeout", .message = "the request did not come in time"};
+    return {.code = 408, .reason = "Timeout", .message = "timed out waiting for the request"};
   if (code == 431)
     return {.code = 431,
             .reason = "RequestHeaderFieldsTooLarge",
-            .message = "the request's header is too long"};
-  if (code == 429) return too_many("too many requests are under way, please try again later", 1);
-  if (code == 414) return {.code = 414, .reason = "BadRequest", .message = "the URI is too long"};
+            .message = "the request header is too large"};
+  if (code == 429) return too_many("too many requests, please try again later", 1);
+  if (code == 414)
+    return {.code = 414, .reason = "BadRequest", .message = "the request URI is too long"};
   if (code == 404) return no_such_path();
-  auto error = bad_request("the request is malformed");
+  auto error = bad_request("malformed HTTP request");
   error.code = code;
   return error;
 }
@@ -141,9 +142,9 @@ core::Result<void> HttpServer::start() {
   const bool bound = options_.port != 0 ? http_.bind_to_port(options_.host, options_.port)
                                         : (port_ = http_.bind_to_any_port(options_.host)) > 0;
   if (!bound)
-    return Error{ErrorKind::Unavailable,
-                 fmt::format("listen on {}:{}", options_.host, options_.port),
-                 "the address is taken or not of this machine; choose another with --listen"};
+    return Error{
+        ErrorKind::Unavailable, fmt::format("listen on {}:{}", options_.host, options_.port),
+        "the address is in use or does not belong to this machine; choose another with --listen"};
   if (options_.port != 0) port_ = options_.port;
   http_.set_accept_backlog();
   listener_ = std::jthread([this] { http_.listen_after_bind(); });
@@ -186,11 +187,11 @@ void HttpServer::configure() {
     response.set_header("Connection", "close");
     response.set_content(status_body(response.status), kJson);
   });
-  http_.set_exception_handler(
-      [](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
-        response.status = 500;
-        response.set_content(dump(to_status(internal("the request was not understood"))), kJson);
-      });
+  http_.set_exception_handler([](const httplib::Request&, httplib::Response& response,
+                                 std::exception_ptr) {
+    response.status = 500;
+    response.set_content(dump(to_status(internal("the request could not be processed"))), kJson);
+  });
 }
 
 void HttpServer::handle(const httplib::Request& request, httplib::Response& response) {
@@ -212,7 +213,7 @@ void HttpServer::handle(const httplib::Request& request, httplib::Response& resp
 void HttpServer::stream(WatchOptions watch, httplib::Response& response) {
   if (watches_.fetch_add(1) >= options_.max_watches) {
     --watches_;
-    const auto error = too_many("too many watches", 1);
+    const auto error = too_many("too many watches, please try again later", 1);
     response.status = error.code;
     response.set_header("Retry-After", "1");
     response.set_content(dump(to_status(error)) + "\n", kJson);
@@ -251,7 +252,7 @@ void HttpServer::run_saver(const std::stop_token& stop) {
 
 std::string HttpServer::kubeconfig() const {
   // Over TLS, kubectl prompts for a password unless it has a credential. It is not checked.
-  constexpr const char* kUser = "{token: anybody}";
+  constexpr const char* kUser = "{token: unused}";
   const auto server = options_.tls
                           ? fmt::format("server: https{}\n    certificate-authority-data: {}",
                                         url().substr(4), certificate_)

@@ -182,7 +182,7 @@ core::Result<std::shared_ptr<TlsContext>> TlsContext::make(const std::string& ho
       SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1 ||
       SSL_CTX_use_certificate(context.get(), certificate.get()) != 1 ||
       SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1)
-    return Error{ErrorKind::Unavailable, "make a certificate for " + host,
+    return Error{ErrorKind::Unavailable, "generate a TLS certificate for " + host,
                  ERR_error_string(ERR_get_error(), nullptr)};
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

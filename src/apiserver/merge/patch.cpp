@@ -189,7 +189,7 @@ StatusError patch_error(const std::string& why) {
 }  // namespace
 
 ApiResult<Json> apply_json_patch(const Json& object, const Json& patch) {
-  if (!patch.is_array()) return bad_request("a JSON patch is a list of operations");
+  if (!patch.is_array()) return bad_request("a JSON patch must be an array of operations");
   if (patch.size() > kMaxOperations)
     return StatusError{.code = 413,
                        .reason = "RequestEntityTooLarge",
@@ -201,19 +201,19 @@ ApiResult<Json> apply_json_patch(const Json& object, const Json& patch) {
       // Before the operation: a series of copies can grow the object exponentially.
       if (text_at(operation, {"op"}) == "copy")
         copied += dump(out.at(Json::json_pointer(text_at(operation, {"from"})))).size();
-      if (copied > kMaxCopied) return patch_error("the copies in it are too large");
+      if (copied > kMaxCopied) return patch_error("its copy operations exceed 3 MiB");
       out.patch_inplace(Json::array({operation}));
     }
   } catch (
       const Json::exception& error) {  // the library reports an inapplicable patch no other way
     return patch_error(error.what());
   }
-  if (!within_depth(out)) return patch_error("it nests too deeply");
+  if (!within_depth(out)) return patch_error("the result nests too deeply");
   return out;
 }
 
 ApiResult<Json> apply_merge_patch(const Json& object, const Json& patch) {
-  if (!patch.is_object()) return bad_request("a merge patch is an object");
+  if (!patch.is_object()) return bad_request("a merge patch must be an object");
   Json out = object;
   out.merge_patch(patch);
   return out;
@@ -221,7 +221,7 @@ ApiResult<Json> apply_merge_patch(const Json& object, const Json& patch) {
 
 ApiResult<Json> apply_strategic_merge_patch(const Json& object, const Json& patch,
                                             const Shape& shape) {
-  if (!patch.is_object()) return bad_request("a strategic merge patch is an object");
+  if (!patch.is_object()) return bad_request("a strategic merge patch must be an object");
   return patch_object(object, patch, shape);
 }
 

@@ -57,7 +57,7 @@ ApiResult<Json> read_body(const std::string& body, const std::string& content_ty
   if (content_type.find("yaml") == std::string::npos) return not_readable("couldn't parse JSON");
   const auto documents = yaml::parse(body, "body");
   if (!documents.ok()) return not_readable(documents.error().text());
-  if (documents->size() != 1) return not_readable("one document is needed");
+  if (documents->size() != 1) return not_readable("expected exactly one document");
   return from_yaml(documents->front());
 }
 

@@ -16,8 +16,8 @@ using core::ErrorKind;
 constexpr const char* kFormat = "kindlb-sandbox/1";
 
 Error broken(const std::string& path, std::string why) {
-  return {ErrorKind::Invalid, "read the state in " + path,
-          std::move(why) + "; remove the file to begin anew"};
+  return {ErrorKind::Invalid, "read state file " + path,
+          std::move(why) + "; delete the file to start with an empty cluster"};
 }
 
 const Resource* resource_of(const Json& object) {
@@ -43,12 +43,12 @@ core::Result<void> save_state(const Store& store, const std::string& path) {
     }
     out << "\n]}\n";
     if (!out.flush())
-      return Error{ErrorKind::Unavailable, "write the state to " + temporary, "cannot write"};
+      return Error{ErrorKind::Unavailable, "write state file " + temporary,
+                   "the write failed; check the directory and its free space"};
   }
   std::error_code failure;
   std::filesystem::rename(temporary, path, failure);
-  if (failure)
-    return Error{ErrorKind::Unavailable, "write the state to " + path, failure.message()};
+  if (failure) return Error{ErrorKind::Unavailable, "write state file " + path, failure.message()};
   return {};
 }
 
@@ -57,12 +57,13 @@ core::Result<void> load_state(Api& api, const std::string& path) {
   if (!in) return {};
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const auto json = parse_bounded(text);
-  if (text_at(json, {"format"}) != kFormat) return broken(path, "not a file of this version");
+  if (text_at(json, {"format"}) != kFormat)
+    return broken(path, std::string("unknown format, expected ") + kFormat);
   std::vector<std::pair<const Resource*, Json>> objects;
   for (const auto& object : list_at(json, {"objects"})) {
     const auto* resource = resource_of(object);
     if (resource == nullptr || text_at(object, {"metadata", "name"}).empty())
-      return broken(path, "an object of an unknown kind");
+      return broken(path, "it contains an object without a name or of an unknown kind");
     // Decoded as if a client had sent it: the file may be edited by hand, and all code behind
     // relies on checked types.
     auto checked = decode(object, resource->kind);

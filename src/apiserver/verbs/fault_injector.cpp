@@ -18,7 +18,7 @@ ApiResult<Fault> FaultInjector::parse(const Json& json) {
   fault.kind = text_at(json, {"kind"});
   if (std::find(kKinds.begin(), kKinds.end(), fault.kind) == kKinds.end())
     return bad_request(
-        fmt::format("there is no fault '{}': use conflict, too-many, error, expired, "
+        fmt::format("unknown fault kind '{}': use conflict, too-many, error, expired, "
                     "slow or drop-watches",
                     fault.kind));
   fault.verb = text_at(json, {"verb"});

@@ -60,8 +60,9 @@ std::optional<StatusError> error_of(const Fault& fault, const RequestInfo& info)
   if (fault.kind == "conflict") return optimistic_lock_error(*info.resource, info.name);
   if (fault.kind == "too-many")
     return too_many("too many requests, please try again later", fault.retry_after);
-  if (fault.kind == "expired") return expired("too old resource version: told so by the sandbox");
-  if (fault.kind == "error") return internal("told so by the sandbox");
+  if (fault.kind == "expired")
+    return expired("too old resource version: fault injected by the sandbox");
+  if (fault.kind == "error") return internal("fault injected by the sandbox");
   return std::nullopt;
 }
 }  // namespace
