@@ -19,7 +19,7 @@ core::IpAddress ip(const char* text) {
 }
 }  // namespace
 
-TEST_CASE("node ports are given out from above the band of the chosen ones while that lasts") {
+TEST_CASE("node ports are allocated above the static band first") {
   PortAllocator allocator(30000, 32767);
   constexpr int kBand = 86;
   std::set<int> given;
@@ -28,18 +28,18 @@ TEST_CASE("node ports are given out from above the band of the chosen ones while
   CHECK(*given.rbegin() == 32767);
   CHECK(given.size() == 2768 - kBand);
 
-  SUBCASE("the band is what is left") {
+  SUBCASE("then from the static band") {
     for (int i = 0; i < kBand; ++i) given.insert(allocator.allocate_next().value_or(0));
     CHECK(*given.begin() == 30000);
     CHECK(given.size() == 2768);
     CHECK_FALSE(allocator.allocate_next());
   }
-  SUBCASE("one that was given back goes first") {
+  SUBCASE("a released one is allocated first") {
     CHECK(allocator.allocate_next().value_or(0) < 30000 + kBand);
     allocator.release(31000);
     CHECK(allocator.allocate_next() == 31000);
   }
-  SUBCASE("chosen ones are left alone") {
+  SUBCASE("requested ones are skipped") {
     CHECK(allocator.allocate(30007).empty());
     CHECK(allocator.allocate(30007) == "provided port is already allocated");
     for (int i = 1; i < kBand; ++i) CHECK(allocator.allocate_next() != 30007);
@@ -47,7 +47,7 @@ TEST_CASE("node ports are given out from above the band of the chosen ones while
   }
 }
 
-TEST_CASE("a small range of ports is given out to the last") {
+TEST_CASE("a small range of ports is allocated completely") {
   PortAllocator without_band(100, 115);
   for (int i = 0; i < 16; ++i) CHECK(without_band.allocate_next());
   CHECK_FALSE(without_band.allocate_next());
@@ -57,7 +57,7 @@ TEST_CASE("a small range of ports is given out to the last") {
   CHECK_FALSE(nearly_all_band.allocate_next());
 }
 
-TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
+TEST_CASE("cluster IPs are allocated above the static band first") {
   struct Case {
     const char* range;
     const char* first;
@@ -71,12 +71,12 @@ TEST_CASE("cluster IPs are given out from above the band of the chosen ones") {
   }
 }
 
-TEST_CASE("the highest address is for broadcasts in IPv4 alone") {
+TEST_CASE("only IPv4 reserves the highest address") {
   CHECK_FALSE(ips("10.96.0.0/16").allocate(ip("10.96.255.255")).empty());
   CHECK(ips("fd00::/124").allocate(ip("fd00::f")).empty());
 }
 
-TEST_CASE("a range of cluster IPs is given out to the last one") {
+TEST_CASE("a range of cluster IPs is allocated completely") {
   auto allocator = ips("10.96.0.0/27");
   std::set<core::IpAddress> given;
   for (int i = 0; i < 14; ++i) given.insert(allocator.allocate_next().value_or(ip("0.0.0.0")));
@@ -84,12 +84,12 @@ TEST_CASE("a range of cluster IPs is given out to the last one") {
   CHECK(*given.rbegin() == ip("10.96.0.30"));
   CHECK(allocator.allocate_next() == ip("10.96.0.1"));
 
-  SUBCASE("one that was given back goes first") {
+  SUBCASE("a released one is allocated first") {
     allocator.release(ip("10.96.0.20"));
     CHECK(allocator.allocate_next() == ip("10.96.0.20"));
     CHECK(allocator.allocate_next() == ip("10.96.0.2"));
   }
-  SUBCASE("until none is left") {
+  SUBCASE("until the range is full") {
     for (int i = 15; i < 30; ++i) CHECK(allocator.allocate_next());
     CHECK_FALSE(allocator.allocate_next());
     CHECK(allocator.allocated() == 30);

@@ -20,7 +20,7 @@ Json status_in(const std::string& answer) {
   return json.is_object() ? json : Json();
 }
 
-void check_refused(const std::string& answer, int code) {
+void check_rejected(const std::string& answer, int code) {
   CAPTURE(answer.substr(0, 400));
   CHECK(answer.starts_with("HTTP/1.1 " + std::to_string(code)));
   const auto status = status_in(answer);
@@ -63,7 +63,7 @@ constexpr std::string_view kPacked{
     50};
 }  // namespace
 
-TEST_CASE("thousands of idle connections cost no threads and keep nobody out") {
+TEST_CASE("thousands of idle connections cost no threads and block no client") {
   rlimit files{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
   files.rlim_cur = files.rlim_max;
@@ -81,13 +81,13 @@ TEST_CASE("thousands of idle connections cost no threads and keep nobody out") {
   check_serves(*server);
   CHECK(threads_of_this_process() < before + 20);
   // Those who waited longest had to make room.
-  idle.front()->hear();
+  idle.front()->receive();
   CHECK(idle.front()->over());
   CHECK(idle.back()->say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"));
-  CHECK(idle.back()->hear("\r\n\r\nok").starts_with("HTTP/1.1 200"));
+  CHECK(idle.back()->receive("\r\n\r\nok").starts_with("HTTP/1.1 200"));
 }
 
-TEST_CASE("who takes too long to say something is told so") {
+TEST_CASE("a request that takes too long gets 408") {
   apiserver::ServerOptions options;
   options.header_timeout = 300ms;
   options.max_requests = 4;
@@ -99,130 +99,130 @@ TEST_CASE("who takes too long to say something is told so") {
       CHECK(slow.back()->say(begin));
     }
   };
-  SUBCASE("a header that does not end") {
+  SUBCASE("an incomplete header") {
     each("GET /api/v1/services HTTP/1.1\r\nHos");
   }
-  SUBCASE("a body that does not come") {
+  SUBCASE("a missing body") {
     each(post("/api/v1/namespaces", with_length(100), "{"));
   }
   check_serves(*server);
   for (const auto& client : slow) {
-    check_refused(client->hear(), 408);
+    check_rejected(client->receive(), 408);
     CHECK(client->over());
   }
 }
 
-TEST_CASE("bytes that trickle in do not buy time") {
+TEST_CASE("a slow sender does not extend its deadline") {
   apiserver::ServerOptions options;
   options.header_timeout = 300ms;
   const auto server = start(options);
   BareClient client(server->port());
   const auto deadline = Clock::now() + 20s;
   client.say("GET / HTTP/1.1\r\n");
-  while (client.hear("}", 20ms).empty() && Clock::now() < deadline) client.say("a");
-  check_refused(client.hear(), 408);
+  while (client.receive("}", 20ms).empty() && Clock::now() < deadline) client.say("a");
+  check_rejected(client.receive(), 408);
 }
 
-TEST_CASE("a body in chunks that does not go on is given up, too") {
+TEST_CASE("a chunked body that stalls gets 408") {
   apiserver::ServerOptions options;
   options.header_timeout = 200ms;
   const auto server = start(options);
   BareClient client(server->port());
   client.say(post("/api/v1/namespaces", "Transfer-Encoding: chunked\r\n", "5\r\n{\"a\""));
-  check_refused(client.hear(), 408);
+  check_rejected(client.receive(), 408);
 }
 
-TEST_CASE("what is no HTTP is refused at once") {
+TEST_CASE("input that is not HTTP is rejected at once") {
   const auto server = start();
   for (const std::string nonsense :
        {"\x15\x03\x01\x02", "{}\r\n", "get / HTTP/1.1\r\n", "\r\n\r\n"}) {
     BareClient client(server->port());
     client.say(nonsense);
-    check_refused(client.hear(), 400);
+    check_rejected(client.receive(), 400);
   }
   BareClient client(server->port());
   client.say("HELLO THERE\r\n\r\n");
-  check_refused(client.hear("}\n"), 400);
+  check_rejected(client.receive("}\n"), 400);
 }
 
-TEST_CASE("what is too long gets a Status") {
+TEST_CASE("input that is too large gets a Status") {
   const auto server = start();
   SUBCASE("a header") {
     BareClient client(server->port());
     client.say("GET / HTTP/1.1\r\n");
     for (int i = 0; i < 200 && client.say("X-Header: " + std::string(1000, 'x') + "\r\n"); ++i) {
     }
-    check_refused(client.hear(), 431);
+    check_rejected(client.receive(), 431);
   }
   SUBCASE("an address") {
     BareClient client(server->port());
     client.say("GET /" + std::string(20'000, 'x') + " HTTP/1.1\r\nHost: x\r\n\r\n");
-    check_refused(client.hear("}\n"), 414);
+    check_rejected(client.receive("}\n"), 414);
   }
-  SUBCASE("a body, as announced") {
+  SUBCASE("a body, by its Content-Length") {
     BareClient client(server->port());
     client.say(post("/api/v1/namespaces", with_length(std::size_t{1} << 40U), "{"));
-    check_refused(client.hear(), 413);
+    check_rejected(client.receive(), 413);
   }
-  SUBCASE("a body, sent all the same") {
+  SUBCASE("a body that is sent nevertheless") {
     const auto answer =
         send(*client_of(*server), "POST", kServices, std::string(std::size_t{4} << 20U, ' '));
     CHECK(answer.status == 413);
     CHECK(Json::parse(answer.body)["kind"] == "Status");
   }
-  SUBCASE("a body in chunks") {
+  SUBCASE("a chunked body") {
     BareClient client(server->port());
     client.say(post("/api/v1/namespaces", "Transfer-Encoding: chunked\r\n", ""));
     const auto chunk = "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
     for (int i = 0; i < 400 && client.say(chunk); ++i) {
     }
-    check_refused(client.hear(), 413);
+    check_rejected(client.receive(), 413);
   }
   check_serves(*server);
 }
 
-TEST_CASE("headers and bodies that would grow in the server do not") {
+TEST_CASE("requests cannot amplify themselves in the server") {
   const auto server = start();
   BareClient client(server->port());
-  SUBCASE("a packed body") {
+  SUBCASE("a compressed body") {
     // It would be a namespace if it were unpacked, and a few bytes of it could be gigabytes.
     client.say(post("/api/v1/namespaces",
                     "Content-Encoding: gzip\r\n" + with_length(kPacked.size()),
                     std::string(kPacked)));
-    check_refused(client.hear("}\n"), 400);
+    check_rejected(client.receive("}\n"), 400);
   }
-  SUBCASE("a thousand ranges of one answer") {
+  SUBCASE("a thousand ranges of one response") {
     std::string ranges = "0-0";
     for (int i = 0; i < 1000; ++i) ranges += ",0-99";
     client.say("GET /api/v1/services HTTP/1.1\r\nHost: x\r\nRange: bytes=" + ranges + "\r\n\r\n");
-    const auto answer = client.hear("]}\n");
+    const auto answer = client.receive("]}\n");
     CHECK(answer.starts_with("HTTP/1.1 200"));
     CHECK(status_in(answer).value("kind", "") == "ServiceList");
   }
-  SUBCASE("a path as long as may be") {
+  SUBCASE("the longest allowed path") {
     client.say(post("/" + std::string(8000, 'a'), with_length(2), "{}"));
-    check_refused(client.hear("}\n"), 404);
+    check_rejected(client.receive("}\n"), 404);
   }
   SUBCASE("depth") {
     const std::string deep(1'000'000, '[');
     client.say(post(kServices, with_length(deep.size()), deep));
-    check_refused(client.hear("}\n"), 400);
+    check_rejected(client.receive("}\n"), 400);
   }
   check_serves(*server);
 }
 
-TEST_CASE("several requests in one breath are answered in their order") {
+TEST_CASE("pipelined requests are answered in order") {
   const auto server = start();
   BareClient client(server->port());
   const std::string one = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
   client.say(one + "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n" + one);
-  const auto answers = client.hear("\r\n\r\nok", 20s);
+  const auto answers = client.receive("\r\n\r\nok", 20s);
   CHECK(answers.starts_with("HTTP/1.1 200"));
-  const auto all = client.hear("NotFound", 20s);
+  const auto all = client.receive("NotFound", 20s);
   CHECK(all.find("HTTP/1.1 404") > all.find("HTTP/1.1 200"));
 }
 
-TEST_CASE("who watches and does not read is dropped, and holds little meanwhile") {
+TEST_CASE("a watch that is not read is closed, and holds little memory meanwhile") {
   apiserver::ServerOptions options;
   options.history = 16;
   const auto server = start(options);
@@ -230,19 +230,19 @@ TEST_CASE("who watches and does not read is dropped, and holds little meanwhile"
   make(*client, "large");
   BareClient watcher(server->port(), 4096);
   watcher.say("GET /api/v1/services?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n");
-  watcher.hear("large");
+  watcher.receive("large");
   for (int i = 0; i < 150; ++i)
     send(
         *client, "PATCH", std::string(kServices) + "/large",
         Json{{"metadata", {{"annotations", {{"x", std::string(100'000, i % 2 == 0 ? 'a' : 'b')}}}}}}
             .dump(),
         "application/merge-patch+json");
-  const auto told = watcher.hear("\"type\":\"ERROR\"", 30s);
+  const auto told = watcher.receive("\"type\":\"ERROR\"", 30s);
   CHECK((watcher.over() || told.find("too old resource version") != std::string::npos));
   check_serves(*server);
 }
 
-TEST_CASE("broken requests never do worse than be refused") {
+TEST_CASE("mutated requests are rejected at worst") {
   apiserver::ServerOptions options;
   options.header_timeout = 20ms;
   const auto server = start(options);
@@ -261,7 +261,7 @@ TEST_CASE("broken requests never do worse than be refused") {
     CAPTURE(round);
     BareClient client(server->port());
     client.say(bytes);
-    const auto answer = client.hear("}\n");
+    const auto answer = client.receive("}\n");
     CHECK(answer.starts_with("HTTP/1.1 "));
     CHECK_FALSE(answer.starts_with("HTTP/1.1 5"));
   }

@@ -15,8 +15,9 @@ Json config(const char* spec) {
   return {{"metadata", {{"name", "web"}}}, {"spec", Json::parse(spec)}};
 }
 
-Json applied(const Json& live, const Json& wanted, const FieldManager& writer, bool force = false) {
-  const auto out = apply_config(live, wanted, services(), writer, force);
+Json applied(const Json& live, const Json& wanted, const FieldManager& manager,
+             bool force = false) {
+  const auto out = apply_config(live, wanted, services(), manager, force);
   REQUIRE(static_cast<bool>(out));
   return *out;
 }
@@ -43,14 +44,14 @@ TEST_CASE("an apply owns exactly what it names") {
                         {".":{},"f:name":{},"f:port":{}}}}})"));
 }
 
-TEST_CASE("applying again what is there changes nothing") {
+TEST_CASE("applying the same configuration again changes nothing") {
   const auto wanted = config(R"({"type":"LoadBalancer","ports":[{"port":80,"protocol":"TCP"}]})");
   const auto once = applied(Json{{"metadata", {{"name", "web"}}}}, wanted, kAlice);
   const FieldManager later{"alice", "", "2027-01-01T00:00:00Z"};
   CHECK(applied(once, wanted, later) == once);
 }
 
-TEST_CASE("a field of somebody else is a conflict, unless forced or equal") {
+TEST_CASE("a field of another manager is a conflict, unless forced or equal") {
   const auto live =
       applied(Json{{"metadata", {{"name", "web"}}}}, config(R"({"type":"NodePort"})"), kAlice);
   const auto other = config(R"({"type":"LoadBalancer"})");
@@ -70,7 +71,7 @@ TEST_CASE("a field of somebody else is a conflict, unless forced or equal") {
   CHECK(fields_of_manager(shared, "alice") == fields_of_manager(shared, "bob"));
 }
 
-TEST_CASE("what an apply no longer names goes, unless somebody else has it") {
+TEST_CASE("a field that an apply no longer names is removed, unless shared") {
   auto live = applied(Json{{"metadata", {{"name", "web"}}}},
                       config(R"({"type":"NodePort","ports":[{"port":80,"protocol":"TCP"},
                                  {"port":443,"protocol":"TCP"}]})"),
@@ -93,7 +94,7 @@ TEST_CASE("an update takes over what it changes and forgets what it removes") {
   CHECK(fields_of_manager(after, "bob") == Json::parse(R"({"f:spec":{"f:type":{}}})"));
 }
 
-TEST_CASE("each endpoint books its own half of the object") {
+TEST_CASE("each endpoint tracks its own half of the object") {
   Json config_of_status = Json::parse(R"({"metadata":{"name":"web","finalizers":["a/b"]},
       "spec":{"type":"NodePort"},
       "status":{"conditions":[{"type":"T","status":"True"}]}})");

@@ -12,7 +12,7 @@ extern "C" const char* __tsan_default_suppressions() {
 }
 #endif
 
-TEST_CASE("a watch tells what happens, in order and at once") {
+TEST_CASE("a watch reports changes in order and at once") {
   const auto server = start();
   const auto client = client_of(*server);
   const auto from = Json::parse(send(*client, "GET", kServices).body)["metadata"]["resourceVersion"]
@@ -28,7 +28,7 @@ TEST_CASE("a watch tells what happens, in order and at once") {
   }));
 }
 
-TEST_CASE("a watch by label sees objects come into and go out of its view") {
+TEST_CASE("a watch by label sees objects enter and leave its selection") {
   const auto server = start();
   const auto client = client_of(*server);
   make(*client, "a");
@@ -56,7 +56,7 @@ TEST_CASE("initial events end with a bookmark that says so") {
   }));
 }
 
-TEST_CASE("a watch from a version that is forgotten is told 410") {
+TEST_CASE("a watch from a compacted revision gets 410") {
   apiserver::ServerOptions options;
   options.history = 4;
   const auto server = start(options);
@@ -92,7 +92,7 @@ TEST_CASE("watches can be dropped, end in time, and end with the server") {
   }
 }
 
-TEST_CASE("watches beyond the limit are refused, and leave room for others") {
+TEST_CASE("watches beyond the limit get 429 and leave room for other requests") {
   apiserver::ServerOptions options;
   options.max_watches = 3;
   options.max_requests = 6;
@@ -116,7 +116,7 @@ TEST_CASE("watches beyond the limit are refused, and leave room for others") {
   CHECK(status == 200);
 }
 
-TEST_CASE("the port speaks TLS to those who do, and plainly to the others") {
+TEST_CASE("the port accepts TLS and plain HTTP") {
   apiserver::ServerOptions options;
   options.tls = true;
   const auto server = start(options);
@@ -141,20 +141,20 @@ TEST_CASE("the port speaks TLS to those who do, and plainly to the others") {
     send(*secure, "POST", "/sandbox/faults", R"({"kind":"drop-watches"})");
     CHECK(watcher.until_over());
   }
-  SUBCASE("who does not know the certificate") {
+  SUBCASE("a client that does not trust the certificate") {
     auto stranger = access->endpoint;
     stranger.tls.ca_pem.clear();
     CHECK_FALSE((*http::make_client(stranger))->send({.target = kServices}).ok());
   }
 }
 
-TEST_CASE("a handshake that goes nowhere is given up") {
+TEST_CASE("an incomplete TLS handshake times out") {
   apiserver::ServerOptions options;
   options.header_timeout = 200ms;
   const auto server = start(options);
   BareClient client(server->port());
   client.say("\x16\x03\x01\x02");
-  client.hear();
+  client.receive();
   CHECK(client.over());
 }
 

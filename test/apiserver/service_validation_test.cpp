@@ -55,7 +55,7 @@ TEST_CASE("what a Service must not be") {
   }
 }
 
-TEST_CASE("several faults are told together") {
+TEST_CASE("all errors are reported together") {
   ServiceRig rig;
   const auto refused = rig.create(load_balancer(R"({"sessionAffinity":"x","type":"y"})"));
   REQUIRE_FALSE(static_cast<bool>(refused));

@@ -117,7 +117,7 @@ TEST_CASE("the file is whole at every moment") {
   CHECK(sizes.size() == 10);
 }
 
-TEST_CASE("a file that is none of ours is refused, and stays as it is") {
+TEST_CASE("a file of another format is rejected and left unchanged") {
   const test::TempFolder folder;
   for (const std::string text :
        {"", "{}", "no JSON", R"({"format":"kindlb-sandbox/1","objects":[7]})",

@@ -140,10 +140,10 @@ class BareClient {
     return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0;
   }
   /// Everything until the server hangs up, it holds `end`, or the limit; whatever came by then.
-  std::string hear(std::string_view end = "", std::chrono::milliseconds limit = 20s) {
+  std::string receive(std::string_view end = "", std::chrono::milliseconds limit = 20s) {
     const auto deadline = Clock::now() + limit;
     std::array<char, 64 * 1024> chunk;
-    while (Clock::now() < deadline && (end.empty() || heard_.find(end) == std::string::npos)) {
+    while (Clock::now() < deadline && (end.empty() || received_.find(end) == std::string::npos)) {
       pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
       if (poll(&waiting, 1, 50) <= 0) continue;
       const auto got = recv(fd_, chunk.data(), chunk.size(), 0);
@@ -151,15 +151,15 @@ class BareClient {
         over_ = true;
         break;
       }
-      heard_.append(chunk.data(), static_cast<std::size_t>(got));
+      received_.append(chunk.data(), static_cast<std::size_t>(got));
     }
-    return heard_;
+    return received_;
   }
   bool over() const { return over_; }
 
  private:
   int fd_;
-  std::string heard_;
+  std::string received_;
   bool over_ = false;
 };
 
