@@ -123,7 +123,7 @@ TEST_CASE("traffic policy Local: only nodes with endpoints of their own") {
         a_slice().with_port("p80", 8080).ready("10.244.0.5", "a").not_ready("10.244.1.5", "b")};
     CHECK(place.by_node_ports().targets.at(kTcp80) == at_nodes({"172.18.0.2"}));
   }
-  SUBCASE("those that drain, when nobody is ready") {
+  SUBCASE("terminating ones, when none is ready") {
     place.slices = {a_slice().with_port("p80", 8080).terminating("10.244.1.5", "b")};
     CHECK(place.by_node_ports().targets.at(kTcp80) == at_nodes({"172.18.0.3"}));
   }
@@ -131,7 +131,7 @@ TEST_CASE("traffic policy Local: only nodes with endpoints of their own") {
     place.nodes["a"].excluded = true;
     CHECK(place.by_node_ports().targets.at(kTcp80) == at_nodes({"172.18.0.3"}));
   }
-  SUBCASE("nobody behind the Service is not a problem of the path") {
+  SUBCASE("no endpoints are not a problem of the path") {
     place.slices = {};
     const auto path = place.by_node_ports();
     CHECK(path.targets.at(kTcp80).empty());

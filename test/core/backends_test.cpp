@@ -73,12 +73,12 @@ TEST_CASE("which endpoints are used") {
   };
   const auto one = [](const char* address) { return std::vector{target(address, 8080)}; };
   const Case cases[] = {
-      {"nobody there", web_slice(), {}},
+      {"no endpoints", web_slice(), {}},
       {"not ready is left out", web_slice().ready("10.244.0.5", "a").not_ready("10.244.0.6", "a"),
        one("10.244.0.5")},
-      {"terminating is left out while somebody is ready",
+      {"terminating is left out while another is ready",
        web_slice().ready("10.244.0.5", "a").terminating("10.244.0.6", "a"), one("10.244.0.5")},
-      {"terminating but serving is used when nobody is ready",
+      {"terminating but serving is used when none is ready",
        web_slice().not_ready("10.244.0.5", "a").terminating("10.244.0.6", "a"), one("10.244.0.6")},
       {"terminating and no longer serving is not",
        web_slice().terminating("10.244.0.6", "a", false),
@@ -99,7 +99,7 @@ TEST_CASE("which endpoints are used") {
   }
 }
 
-TEST_CASE("nobody terminating is used while another slice has somebody ready") {
+TEST_CASE("no terminating endpoint is used while another slice has a ready one") {
   const auto path = direct({web_slice().terminating("10.244.0.6", "a"),
                             web_slice().called("web-2").ready("10.244.1.5", "b")});
   CHECK(path.targets.at(kTcp80) == std::vector{target("10.244.1.5", 8080)});
@@ -173,7 +173,7 @@ TEST_CASE("pods that do not know a port are targets of the others only") {
   CHECK(path.targets.at({Protocol::Tcp, 443}) == std::vector{target("10.244.1.5", 8443)});
 }
 
-TEST_CASE("each open port is there, even with nobody behind it") {
+TEST_CASE("each open port is there, even without endpoints") {
   const auto path = direct({}, a_service().with_port(80).with_port(443));
   CHECK(path.targets.size() == 2);
   CHECK(path.targets.at(kTcp80).empty());
@@ -181,7 +181,7 @@ TEST_CASE("each open port is there, even with nobody behind it") {
   CHECK(path.problem.empty());
 }
 
-TEST_CASE("an endpoint without a way is left out and told") {
+TEST_CASE("an endpoint without a route is left out and named") {
   struct Case {
     const char* name;
     const char* node;

@@ -42,7 +42,7 @@ TEST_CASE("delays double up to the cap") {
   }
 }
 
-TEST_CASE("a delay never falls below half: nobody is hammered") {
+TEST_CASE("a delay never falls below half of the doubled one") {
   for (unsigned attempt = 0; attempt < 20; ++attempt)
     for (const double random : {0.0, 0.25, 0.99}) CHECK(delay(attempt, random) >= 50);
 }

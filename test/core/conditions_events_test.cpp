@@ -116,7 +116,7 @@ TEST_CASE("events carry the words of their condition") {
   CHECK(notes[1].message == "No affinity.");
 }
 
-TEST_CASE("an update that begins is told in the words of Provisioning") {
+TEST_CASE("an update that begins has the message of Provisioning") {
   const auto write =
       written(serving(), progress(Phase::Updating, "Being set up."), at(200), kOtherHash);
   CHECK(events_for(serving(), write) ==

@@ -137,7 +137,7 @@ TEST_CASE("conditions of others are not ours to write") {
   CHECK(find_condition(write.conditions, "LoadBalancerPortsError") == nullptr);
 }
 
-TEST_CASE("what somebody took away is written again") {
+TEST_CASE("what another client removed is written again") {
   auto service = serving();
   SUBCASE("the finalizer") {
     service.finalizers.clear();

@@ -18,7 +18,7 @@ TEST_CASE("first conditions carry the moment they were written") {
   CHECK(provisioning_of(write).last_transition == at(42));
 }
 
-TEST_CASE("Provisioning's time moves with every change of the wishes, Serving's does not") {
+TEST_CASE("Provisioning's time moves with every change of the spec, Serving's does not") {
   struct Case {
     const char* name;
     Phase phase;

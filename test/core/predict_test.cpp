@@ -14,7 +14,7 @@ std::string brief(const Prediction& prediction, const char* type) {
 
 }  // namespace
 
-TEST_CASE("foreseen: served, degraded, refused, failing") {
+TEST_CASE("predicted: served, degraded, refused, failing") {
   struct Case {
     const char* name;
     ServiceBuilder asks;
@@ -33,11 +33,11 @@ TEST_CASE("foreseen: served, degraded, refused, failing") {
        "True/Serving", "True/Multiple", "172.18.255.254"},
       {"refused", a_service().with_port(9, Protocol::Sctp), Outcome::Refuse, "False/Unsupported",
        "absent", ""},
-      {"refused for a feature nobody knows", web().requiring("Teleport"), Outcome::Refuse,
+      {"refused for an unknown feature", web().requiring("Teleport"), Outcome::Refuse,
        "False/Unsupported", "absent", ""},
       {"failing as asked", web().annotated("kindlb.dev/fault-infrastructure", "quota exceeded"),
        Outcome::Serve, "False/Infrastructure", "absent", ""},
-      {"delayed: the end is told, not the way",
+      {"delayed: the end is predicted, not the delay",
        web().annotated("kindlb.dev/fault-provisioning-delay", "20s"), Outcome::Serve,
        "True/Serving", "absent", "172.18.255.254"},
   };
@@ -58,7 +58,7 @@ TEST_CASE("foreseen: served, degraded, refused, failing") {
   }
 }
 
-TEST_CASE("foreseen: what comes true") {
+TEST_CASE("predicted: what plan_service reaches") {
   for (const auto& asks :
        {web(), web().local().with_affinity(), web().with_ip("172.18.0.2"),
         web().with_source_range("office"), a_service().with_port(9, Protocol::Sctp),
@@ -80,7 +80,7 @@ TEST_CASE("foreseen: what comes true") {
   }
 }
 
-TEST_CASE("foreseen: whose it is comes first") {
+TEST_CASE("predicted: ownership comes first") {
   struct Case {
     const char* name;
     ServiceBuilder asks;
@@ -106,7 +106,7 @@ TEST_CASE("foreseen: whose it is comes first") {
   }
 }
 
-TEST_CASE("foreseen: no address, no way") {
+TEST_CASE("predicted: no address, no path") {
   Life life;
   life.network.at(IpFamily::V4).pools = {range("172.18.0.1")};
   const auto exhausted = life.predict();
@@ -120,7 +120,7 @@ TEST_CASE("foreseen: no address, no way") {
   CHECK(mentions(excluded.predict().failure, "exclude-from-external-load-balancers"));
 }
 
-TEST_CASE("foreseen: annotations that make no sense are warned about, each") {
+TEST_CASE("predicted: each invalid annotation is a warning") {
   const auto prediction =
       Life(web().annotated("kindlb.dev/typo", "x").annotated("kindlb.dev/datapath", "y")).predict();
   CHECK(prediction.warnings.size() == 2);
@@ -128,7 +128,7 @@ TEST_CASE("foreseen: annotations that make no sense are warned about, each") {
   CHECK(prediction.warnings[0].reason == "InvalidAnnotation");
 }
 
-TEST_CASE("foreseen: the present state of a served Service does not matter") {
+TEST_CASE("predicted: the present state of a served Service does not matter") {
   auto life = settled();
   const auto prediction = life.predict();
   CHECK(prediction.status->ingress == life.service.status.ingress);

@@ -51,7 +51,7 @@ TEST_CASE("a value can be changed in place and moved out") {
   CHECK(*taken == 3);
 }
 
-TEST_CASE("a result of nothing succeeds unless told otherwise") {
+TEST_CASE("a Result<void> succeeds by default") {
   const Result<void> good;
   CHECK(good.ok());
   const Result<void> bad = no_image();

@@ -49,7 +49,7 @@ std::vector<RangesCase> ranges_cases() {
       {"one host", field("10.0.0.1/32"), {"10.0.0.1/32"}, {}, "spec."},
       {"without a length", field("10.0.0.1"), {}, {"10.0.0.1"}, "spec."},
       {"nonsense", field("office"), {}, {"office"}, "spec."},
-      {"a blank entry admits nobody", field("  "), {}, {""}, "spec."},
+      {"a blank entry admits no client", field("  "), {}, {""}, "spec."},
       {"nonsense beside a range",
        field("10.0.0.0/8").with_source_range("office"),
        {"10.0.0.0/8"},
@@ -67,14 +67,14 @@ std::vector<RangesCase> ranges_cases() {
        kRangesAnnotation},
       {"an empty annotation", annotated(""), {}, {}, ""},
       {"a blank annotation", annotated(" \n"), {}, {}, ""},
-      {"only commas: given, and nobody in it", annotated(" , "), {}, {}, kRangesAnnotation},
+      {"only commas: given, but empty", annotated(" , "), {}, {}, kRangesAnnotation},
       {"nonsense in the annotation", annotated("office"), {}, {"office"}, kRangesAnnotation},
       {"the field goes before the annotation",
        field("10.0.0.0/8").annotated(kRangesAnnotation, "192.168.0.0/16"),
        {"10.0.0.0/8"},
        {},
        "spec."},
-      {"even a field that nobody can read",
+      {"even a field that cannot be parsed",
        field("office").annotated(kRangesAnnotation, "192.168.0.0/16"),
        {},
        {"office"},
@@ -109,7 +109,7 @@ TEST_CASE("source ranges by family") {
   CHECK(request_of(a_service().with_source_range("fc00::/7")).ranges.of(IpFamily::V4).empty());
 }
 
-TEST_CASE("source ranges that cannot be read are no mistake of an annotation: they admit nobody") {
+TEST_CASE("source ranges that cannot be parsed are no annotation mistake: they admit no client") {
   CHECK(request_of(a_service().annotated(kRangesAnnotation, "office")).mistakes.empty());
 }
 

@@ -27,7 +27,7 @@ ServiceRequest request_with(const std::string& annotation, const std::string& va
 
 }  // namespace
 
-TEST_CASE("a Service without annotations wishes for nothing") {
+TEST_CASE("a Service without annotations requests nothing") {
   CHECK(request_of(a_service().with_port(80)) == ServiceRequest{});
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("annotations that make sense") {
        [](const ServiceRequest& w) { return w.addresses.by_family.size() == 1; }},
       {"what we wrote ourselves", kObservedAnnotation, "0123456789abcdef",
        [](const ServiceRequest& w) { return w == ServiceRequest{}; }},
-      {"somebody else's", "example.com/datapath", "direct",
+      {"of another provider", "example.com/datapath", "direct",
        [](const ServiceRequest& w) { return w == ServiceRequest{}; }},
       {"a name that only begins like ours", "kindlb.devil/datapath", "direct",
        [](const ServiceRequest& w) { return w == ServiceRequest{}; }},
@@ -120,7 +120,7 @@ TEST_CASE("annotations that make none are ignored and named with the way out") {
   }
 }
 
-TEST_CASE("annotations under our name that nobody knows are named") {
+TEST_CASE("unknown annotations under our prefix are named") {
   const auto request = request_with("kindlb.dev/data-path", "direct");
   REQUIRE(request.mistakes.size() == 1);
   CHECK(mentions(request.mistakes[0], "kindlb.dev/data-path"));

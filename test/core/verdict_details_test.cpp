@@ -92,7 +92,7 @@ TEST_CASE("the same feature in both places counts once") {
   CHECK(verdict.reasons.size() == 1);
 }
 
-TEST_CASE("a required feature nobody has heard of is refused and named") {
+TEST_CASE("an unknown required feature is refused and named") {
   for (const bool strict : {false, true}) {
     CAPTURE(strict);
     for (const auto& service :
@@ -112,7 +112,7 @@ TEST_CASE("several unknown features are all named") {
   CHECK(mentions(summary_message(verdict.reasons), "\"Warp\""));
 }
 
-TEST_CASE("several degradations are Multiple and all told") {
+TEST_CASE("several degradations are Multiple and all named") {
   const auto verdict = judged(web().with_affinity().local().with_ip("172.18.0.9"));
   CHECK(verdict.outcome == Outcome::Degrade);
   CHECK(verdict.reasons.size() == 3);
@@ -137,7 +137,7 @@ TEST_CASE("a refusal lists each thing that is required and missing, and nothing 
   CHECK_FALSE(mentions(message, "spec.externalTrafficPolicy"));
 }
 
-TEST_CASE("what is served instead is told of degraded Services only; the way out of all") {
+TEST_CASE("what is served instead is named for degraded Services only, the remedy for all") {
   struct Case {
     const char* feature;
     Service service;

@@ -94,7 +94,7 @@ TEST_CASE("mixed protocols") {
   }
 }
 
-TEST_CASE("ports are closed for several reasons at once, and each is told") {
+TEST_CASE("ports are closed for several reasons at once, and each is named") {
   Capabilities can;
   can.mixed_protocols = MixedProtocols::None;
   const auto verdict = judged(web_and_dns().with_port(9, Protocol::Sctp), can);
@@ -167,7 +167,7 @@ TEST_CASE("acting as if a feature were missing is as if it were") {
   }
 }
 
-TEST_CASE("why no node ports are a problem is told by who brought it about") {
+TEST_CASE("the refusal for missing node ports names the flag, profile or annotation") {
   const auto refused = [](const Service& service, const Policy& policy) {
     const auto verdict = evaluate(service, policy, {});
     CHECK(verdict.outcome == Outcome::Refuse);

@@ -1,4 +1,5 @@
-// docs/contract.md §3, row by row: each wish with and without the capability, required and strict.
+// docs/contract.md §3, row by row: each request with and without the capability, required and
+// strict.
 #include "kindlb/core/verdict.hpp"
 
 #include "core/verdict_support.hpp"
@@ -75,7 +76,7 @@ bool is_local(const DegradableRow& row) {
 
 }  // namespace
 
-TEST_CASE("a wish beyond the capabilities degrades unless it is required") {
+TEST_CASE("a request beyond the capabilities degrades unless it is required") {
   for (const auto& row : degradable_rows()) {
     SUBCASE(row.name) {
       const auto verdict = judged(row.asks);
@@ -88,7 +89,7 @@ TEST_CASE("a wish beyond the capabilities degrades unless it is required") {
   }
 }
 
-TEST_CASE("a wish within the capabilities is served") {
+TEST_CASE("a request within the capabilities is served") {
   for (const auto& row : degradable_rows()) {
     SUBCASE(row.name) {
       CHECK(judged(row.asks, everything()).outcome == Outcome::Serve);
@@ -101,7 +102,7 @@ TEST_CASE("a wish within the capabilities is served") {
   }
 }
 
-TEST_CASE("a required wish beyond the capabilities is refused") {
+TEST_CASE("a required feature beyond the capabilities is refused") {
   for (const auto& row : degradable_rows()) {
     SUBCASE(row.name) {
       auto in_spec = row.asks;

@@ -22,7 +22,7 @@ Listener listener_of(Protocol protocol, const std::string& address, std::uint16_
   return {.name = name, .address = ip, .port = port, .protocol = protocol, .backend = name};
 }
 
-ProxyConfig wish(std::vector<Listener> listeners, const std::vector<Target>& targets) {
+ProxyConfig config_of(std::vector<Listener> listeners, const std::vector<Target>& targets) {
   ProxyConfig out{.unit = kUnit, .owner = {"kind", "default", "web"}};
   for (const auto& listener : listeners) out.backends.push_back(backend_of(listener, targets));
   out.listeners = std::move(listeners);
@@ -58,7 +58,7 @@ std::vector<Target> pods_v6() {
 
 /// Names no API server would accept, to show that content cannot change structure.
 ProxyConfig hostile() {
-  auto config = wish({tcp_listener(kV4, 80)}, pods());
+  auto config = config_of({tcp_listener(kV4, 80)}, pods());
   const std::string name = "\"},{\"x\":\"${matcher}\\\n../../etc";
   config.owner.name = name;
   config.listeners[0].name = "${matcher}";
@@ -68,8 +68,8 @@ ProxyConfig hostile() {
 }
 
 ProxyConfig dual_stack_dns() {
-  auto config = wish({tcp_listener(kV4, 53), udp_listener(kV4, 53)}, pods());
-  const auto v6 = wish({tcp_listener(kV6, 53), udp_listener(kV6, 53)}, pods_v6());
+  auto config = config_of({tcp_listener(kV4, 53), udp_listener(kV4, 53)}, pods());
+  const auto v6 = config_of({tcp_listener(kV6, 53), udp_listener(kV6, 53)}, pods_v6());
   config.listeners.insert(config.listeners.end(), v6.listeners.begin(), v6.listeners.end());
   config.backends.insert(config.backends.end(), v6.backends.begin(), v6.backends.end());
   return sticky(config);
@@ -106,29 +106,31 @@ Target target(const std::string& address, std::uint16_t port) {
 std::vector<RenderCase> render_cases() {
   const std::vector<std::string> ranges = {"10.0.0.0/8", "10.1.2.3/16", "172.18.0.0/16"};
   return {
-      {"tcp_one_port", wish({tcp_listener(kV4, 80)}, pods())},
+      {"tcp_one_port", config_of({tcp_listener(kV4, 80)}, pods())},
       {"tcp_three_ports",
-       wish({tcp_listener(kV4, 8443), tcp_listener(kV4, 80), tcp_listener(kV4, 443)}, pods())},
-      {"tcp_ipv6", wish({tcp_listener(kV6, 80)}, pods_v6())},
-      {"tcp_source_ranges", wish({restricted(tcp_listener(kV4, 80), ranges)}, pods())},
-      {"tcp_nobody_admitted", wish({restricted(tcp_listener(kV4, 80), {})}, pods())},
-      {"tcp_affinity", sticky(wish({tcp_listener(kV4, 80)}, pods()))},
+       config_of({tcp_listener(kV4, 8443), tcp_listener(kV4, 80), tcp_listener(kV4, 443)}, pods())},
+      {"tcp_ipv6", config_of({tcp_listener(kV6, 80)}, pods_v6())},
+      {"tcp_source_ranges", config_of({restricted(tcp_listener(kV4, 80), ranges)}, pods())},
+      {"tcp_nobody_admitted", config_of({restricted(tcp_listener(kV4, 80), {})}, pods())},
+      {"tcp_affinity", sticky(config_of({tcp_listener(kV4, 80)}, pods()))},
       {"tcp_proxy_protocol_v1",
-       announced(wish({tcp_listener(kV4, 80)}, pods()), core::ProxyProtocol::V1)},
+       announced(config_of({tcp_listener(kV4, 80)}, pods()), core::ProxyProtocol::V1)},
       {"tcp_proxy_protocol_v2",
-       announced(wish({tcp_listener(kV6, 80)}, pods_v6()), core::ProxyProtocol::V2)},
-      {"tcp_health_check", checked(wish({tcp_listener(kV4, 80)}, node_ports()))},
+       announced(config_of({tcp_listener(kV6, 80)}, pods_v6()), core::ProxyProtocol::V2)},
+      {"tcp_health_check", checked(config_of({tcp_listener(kV4, 80)}, node_ports()))},
       {"tcp_proxy_protocol_health_check",
-       announced(checked(wish({tcp_listener(kV4, 80)}, node_ports())), core::ProxyProtocol::V2)},
-      {"tcp_no_endpoints", wish({tcp_listener(kV4, 80)}, {})},
-      {"udp_one_port", wish({udp_listener(kV4, 53)}, pods())},
+       announced(checked(config_of({tcp_listener(kV4, 80)}, node_ports())),
+                 core::ProxyProtocol::V2)},
+      {"tcp_no_endpoints", config_of({tcp_listener(kV4, 80)}, {})},
+      {"udp_one_port", config_of({udp_listener(kV4, 53)}, pods())},
       {"udp_source_ranges",
-       wish({restricted(udp_listener(kV6, 53), {"fc00::/7", "::1/128"})}, pods_v6())},
-      {"udp_nobody_admitted", wish({restricted(udp_listener(kV4, 53), {})}, pods())},
-      {"udp_affinity", sticky(wish({udp_listener(kV4, 53)}, pods()))},
+       config_of({restricted(udp_listener(kV6, 53), {"fc00::/7", "::1/128"})}, pods_v6())},
+      {"udp_nobody_admitted", config_of({restricted(udp_listener(kV4, 53), {})}, pods())},
+      {"udp_affinity", sticky(config_of({udp_listener(kV4, 53)}, pods()))},
       {"udp_affinity_source_ranges",
-       sticky(wish({restricted(udp_listener(kV4, 53), ranges), tcp_listener(kV4, 53)}, pods()))},
-      {"udp_health_check", checked(wish({udp_listener(kV4, 53)}, node_ports()))},
+       sticky(
+           config_of({restricted(udp_listener(kV4, 53), ranges), tcp_listener(kV4, 53)}, pods()))},
+      {"udp_health_check", checked(config_of({udp_listener(kV4, 53)}, node_ports()))},
       {"dual_stack_dns", dual_stack_dns()},
       {"hostile_names", hostile()},
   };

@@ -1,6 +1,6 @@
 #pragma once
-// The named wishes whose rendering is kept under test/golden: compared by the unit test, given to
-// the real Envoy by the contract test.
+// The named configurations whose rendering is kept under test/golden: compared by the unit test,
+// given to the real Envoy by the contract test.
 
 #include "kindlb/core/proxy_config.hpp"
 #include "kindlb/envoy/render.hpp"

@@ -75,7 +75,7 @@ bool is_safe_file_name(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("each named wish renders to its golden") {
+TEST_CASE("each named configuration renders to its golden") {
   for (const auto& c : testing::render_cases()) {
     SUBCASE(c.name.c_str()) {
       const auto text = readable(envoy::render(c.config, golden_paths()));
@@ -212,7 +212,7 @@ TEST_CASE("the PROXY protocol changes the cluster and nothing else") {
   CHECK(plain.clusters != announced.clusters);
 }
 
-TEST_CASE("UDP backends are told nothing they would take for data") {
+TEST_CASE("UDP backends get no PROXY header") {
   auto config = case_named("udp_one_port").config;
   const auto plain = envoy::render(config, golden_paths());
   config.backends[0].proxy_protocol = core::ProxyProtocol::V2;

@@ -105,7 +105,7 @@ TEST_CASE("refused and ignored Services take no address") {
   CHECK(addresses(seen[2]) == Words{"172.18.255.254"});
 }
 
-TEST_CASE("ignored Services are told why") {
+TEST_CASE("ignored Services have a reason") {
   struct Case {
     const char* name;
     std::string manifest;
@@ -198,7 +198,7 @@ TEST_CASE("node ports are as an API server would give them") {
         Words{"172.18.0.9:30000"});
 }
 
-TEST_CASE("what would not work here is told, whatever the verdict") {
+TEST_CASE("what would not work here is reported, whatever the verdict") {
   const auto cluster = facts("network: {subnets: [172.18.0.0/29]}\nnodes: []\n");
   std::string many;
   for (int i = 0; i < 6; ++i) many += service("s" + std::to_string(i));
@@ -239,7 +239,7 @@ TEST_CASE("the usual facts are kind's") {
   CHECK(core::takes_traffic(usual.nodes[0]));
 }
 
-TEST_CASE("what is wrong with facts is told with its place") {
+TEST_CASE("faults of facts are reported with their place") {
   struct Case {
     const char* name;
     const char* text;
@@ -257,7 +257,7 @@ TEST_CASE("what is wrong with facts is told with its place") {
       {"a family twice", "ipFamilies: [IPv4, IPv4]", "facts.yaml:1:20: IPv4 is given twice"},
       {"a nameless node", "nodes: [{ready: true}]", "facts.yaml:1:9: 'name' is missing"},
       {"not a flag", "nodes: [{name: a, ready: 1}]", "facts.yaml:1:26: 'ready' must be true"},
-      {"endpoints of nobody", "endpoints: [{addresses: []}]",
+      {"endpoints without a service", "endpoints: [{addresses: []}]",
        "facts.yaml:1:13: 'service' is missing"},
       {"not a port", "endpoints: [{service: a, ports: {x: http}}]",
        "facts.yaml:1:37: expected a port from 1 to 65535, not 'http'"},
@@ -268,8 +268,8 @@ TEST_CASE("what is wrong with facts is told with its place") {
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      const auto told = complaint(c.text);
-      CHECK_MESSAGE(told.starts_with(c.expected), told);
+      const auto message = complaint(c.text);
+      CHECK_MESSAGE(message.starts_with(c.expected), message);
     }
   }
 }

@@ -104,7 +104,7 @@ TEST_CASE("a profile lacks what its source says, and nothing else") {
   }
 }
 
-TEST_CASE("an unknown name is told with the known ones") {
+TEST_CASE("the error for an unknown name lists the known ones") {
   const auto unknown = profile::find_profile("awz");
   REQUIRE_FALSE(unknown.ok());
   CHECK(unknown.error().kind == core::ErrorKind::NotFound);
@@ -146,7 +146,7 @@ TEST_CASE("a profile of one's own") {
                                            .preserves_source_ip = false});
 }
 
-TEST_CASE("what is wrong with a profile is told with its place") {
+TEST_CASE("faults of a profile are reported with their place") {
   struct Case {
     const char* name;
     const char* capabilities;
@@ -169,9 +169,9 @@ TEST_CASE("what is wrong with a profile is told with its place") {
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {
-      const auto told =
+      const auto message =
           complaint("name: mine\nsummary: s\ncapabilities:\n  " + std::string(c.capabilities));
-      CHECK_MESSAGE(told.starts_with(c.expected), told);
+      CHECK_MESSAGE(message.starts_with(c.expected), message);
     }
   }
   CHECK(holds(complaint("summary: s\n"), "my.yaml:1:1: 'name' is missing"));

@@ -134,7 +134,7 @@ TEST_CASE("anchors, aliases and merge keys are resolved") {
   CHECK(root.find("more")->find("<<") == nullptr);
 }
 
-TEST_CASE("what cannot be read is told with its place") {
+TEST_CASE("what cannot be parsed is reported with its place") {
   CHECK(complaint("a: [1\nb: 2\n").starts_with("f.yaml:2:"));
   CHECK(complaint("a: 1\nb: 2\na: 3\n") ==
         "f.yaml:3:1: 'a' is given twice; the first time in "

@@ -25,7 +25,7 @@ std::set<IpAddress>& taken(Life& life) {
   return life.network.at(IpFamily::V4).taken;
 }
 
-/// Wants an address that somebody else has, and is served on another.
+/// Requests an address that is in use, and is served on another.
 Life disappointed() {
   Life life(wanting());
   taken(life).insert(ip(kWanted));
@@ -174,7 +174,7 @@ TEST_CASE("an address chosen later: the former one is served until the new one i
   CHECK(life.step().empty());
 }
 
-TEST_CASE("a wish that is withdrawn moves nobody") {
+TEST_CASE("a withdrawn address request moves no Service") {
   Life life(wanting());
   life.settle();
   life.service.spec.load_balancer_ip.clear();

@@ -1,5 +1,5 @@
-// What the proxy is told about who may connect, where to, and how: the parts of a configuration
-// that come from a Service's wishes.
+// Which clients may connect, where to, and how: the parts of a proxy's configuration that come from
+// a Service's request.
 #include "core/plan/plan_support.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ TEST_CASE("nodes are asked for their health only with Local through node ports")
   CHECK(health_ports(config_of(cluster, node_ports())) == Ports{0, 0});
 }
 
-TEST_CASE("another health-check port is no news for clients, but the proxy is told") {
+TEST_CASE("another health-check port is sent to the proxy without a status write") {
   const auto before = revision_of(config_of(local_service(32000), node_ports()));
   const auto after = revision_of(config_of(local_service(32001), node_ports()));
   CHECK(before.shape == after.shape);
@@ -89,7 +89,7 @@ TEST_CASE("who may connect, for each family") {
        true,
        {cidr("10.0.0.0/8"), cidr("192.168.0.0/16")},
        {cidr("fc00::/7")}},
-      {"nobody: what cannot be read admits none", {"office"}, true, {}, {}},
+      {"none: what cannot be parsed admits no client", {"office"}, true, {}, {}},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {

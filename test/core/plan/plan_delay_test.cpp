@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kDelay = "kindlb.dev/fault-provisioning-delay";
 
-/// Served, then told to take its time for one more port; the write for it was accepted at `now`-1.
+/// Served, then delayed for one more port; the write for it was accepted at `now`-1.
 Life delayed_update(bool interrupting = false) {
   auto life = settled();
   life.annotate(kDelay, "20s");
@@ -153,7 +153,7 @@ TEST_CASE("a proxy that is lost during a delay is healed without waiting") {
   CHECK(life.service.status.ingress[0].ports.size() == 2);
 }
 
-TEST_CASE("healing is not delayed, nor is anything else that is no wish") {
+TEST_CASE("recovery is not delayed, nor is anything but a change of the spec") {
   Life life(a_service().with_port(80).annotated(kDelay, "20s"));
   life.step();
   life.now += 20s;

@@ -4,14 +4,14 @@
 using namespace kindlb::core;
 using namespace kindlb::test;
 
-TEST_CASE("Envoy down, being healed: told, and then serving again on the same address") {
+TEST_CASE("Envoy down: reported, and then serving again on the same address") {
   auto life = settled();
   life.proxy.live = false;
   life.proxy.acknowledged = {};
   life.proxy.trouble = "killed by signal 9";
-  const auto told = life.step();
-  CHECK_FALSE(told.apply.has_value());
-  CHECK_FALSE(told.claim);
+  const auto reported = life.step();
+  CHECK_FALSE(reported.apply.has_value());
+  CHECK_FALSE(reported.claim);
   CHECK(life.serving() == "False/Infrastructure");
   CHECK(life.provisioning() == "True/Provisioning");
   CHECK(mentions(life.message(), "killed by signal 9"));
@@ -90,7 +90,7 @@ TEST_CASE("a first configuration that is rejected ends in Envoy's own words, nev
   CHECK(life.service.status.ingress.empty());
   CHECK(life.plan().empty());
 
-  // What failed stays told while it is tried again.
+  // The failure stays reported during retries.
   const auto before = life.service;
   life.proxy.rejected = {};
   life.proxy.rejection.clear();
@@ -98,18 +98,18 @@ TEST_CASE("a first configuration that is rejected ends in Envoy's own words, nev
   CHECK(retry.apply.has_value());
   CHECK_FALSE(retry.write.has_value());
   CHECK(life.service == before);
-  // Other wishes are new work.
+  // Another spec is new work.
   life.service.annotations["kindlb.dev/note"] = "x";
   life.step();
   CHECK(life.serving() == "False/Provisioning");
 }
 
-TEST_CASE("the engine makes no container: told, not claimed again until it is over") {
+TEST_CASE("the engine creates no container: reported, and not claimed again before the retry") {
   Life life;
   life.step();
   life.trouble = Trouble{"create container: no space left on device"};
-  const auto told = life.step();
-  CHECK_FALSE(told.claim);
+  const auto reported = life.step();
+  CHECK_FALSE(reported.claim);
   CHECK(life.serving() == "False/Infrastructure");
   CHECK(mentions(life.message(), "no space left on device"));
   CHECK(life.plan().empty());
@@ -125,7 +125,7 @@ TEST_CASE("trouble elsewhere does not unsettle what is served") {
   CHECK(life.plan().empty());
 }
 
-TEST_CASE("endpoints out of reach: told, with the detail") {
+TEST_CASE("unreachable endpoints: reported with the detail") {
   Life life;
   life.policy.datapath = Datapath::Direct;
   life.step();

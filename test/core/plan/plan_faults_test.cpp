@@ -190,11 +190,11 @@ TEST_CASE("annotations that make no sense: one Warning per change, and otherwise
   for (const auto& c : cases) {
     SUBCASE(c.name) {
       Life life(a_service().with_port(80).annotated(c.name, c.value));
-      std::vector<EventNote> told;
+      std::vector<EventNote> warnings;
       const auto live = [&] {
         for (int i = 0; i < 6; ++i) {
           const auto plan = life.step();
-          for (auto& note : events_with(plan, "InvalidAnnotation")) told.push_back(note);
+          for (auto& note : events_with(plan, "InvalidAnnotation")) warnings.push_back(note);
           if (plan.claim) life.proxy_claimed();
           if (plan.apply) life.proxy_confirms(plan);
         }
@@ -202,18 +202,18 @@ TEST_CASE("annotations that make no sense: one Warning per change, and otherwise
         CHECK(life.degraded() == "absent");
       };
       live();
-      REQUIRE(told.size() == 1);
-      CHECK(told[0].type == EventType::Warning);
-      CHECK(mentions(told[0].message, c.name));
+      REQUIRE(warnings.size() == 1);
+      CHECK(warnings[0].type == EventType::Warning);
+      CHECK(mentions(warnings[0].message, c.name));
       life.kindlb_restarts();
       live();
-      CHECK(told.size() == 1);
+      CHECK(warnings.size() == 1);
       life.add_port(443);
       live();
-      CHECK(told.size() == 2);
+      CHECK(warnings.size() == 2);
       life.service.annotations.erase(c.name);
       live();
-      CHECK(told.size() == 2);
+      CHECK(warnings.size() == 2);
     }
   }
 }

@@ -1,4 +1,4 @@
-// What a served Service is told beside True: notes, Degraded, and when Serving's time moves.
+// What a served Service reports besides True: notes, Degraded, and when Serving's time moves.
 #include "core/plan/plan_support.hpp"
 
 using namespace kindlb::core;
@@ -13,7 +13,8 @@ TEST_CASE("what people may not have meant is noted in Serving's message") {
     const char* words;
   };
   const Case cases[] = {
-      {"a range nobody can read", web().with_source_range("office").with_source_range("10.0.0.0/8"),
+      {"a range that cannot be parsed",
+       web().with_source_range("office").with_source_range("10.0.0.0/8"),
        "Entry \"office\" of spec.loadBalancerSourceRanges"},
       {"ranges of the other family", web().with_source_range("fc00::/7"),
        "no client is admitted over IPv4"},
@@ -115,7 +116,7 @@ TEST_CASE("an update that took effect moves Serving's time, and so does its way 
   CHECK(life.since(kServingCondition) > last);
 }
 
-TEST_CASE("what was told is remembered once the status says so, and forgotten by a restart") {
+TEST_CASE("what was reported is remembered once status has it, and forgotten by a restart") {
   auto life = settled();
   CHECK(life.last_reported ==
         LastReported{observed_hash(life.service, life.policy), life.proxy.acknowledged.shape});
@@ -158,7 +159,7 @@ TEST_CASE("Degraded stays until the update takes effect") {
   }
 }
 
-TEST_CASE("the way back to node ports is open only where nobody chose otherwise") {
+TEST_CASE("falling back to node ports is allowed only with datapath auto") {
   struct Case {
     const char* name;
     const char* annotation;
@@ -193,7 +194,7 @@ TEST_CASE("the way back to node ports is open only where nobody chose otherwise"
   }
 }
 
-TEST_CASE("another way for the traffic is an update: told, sent, reached") {
+TEST_CASE("another datapath is an update: reported, sent, reached") {
   auto life = settled();
   life.annotate("kindlb.dev/datapath", "nodeport");
   life.step();

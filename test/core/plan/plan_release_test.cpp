@@ -139,7 +139,7 @@ TEST_CASE("status goes before the proxy, the proxy before what was reserved") {
   CHECK(life.plan().addresses == std::vector{ip("172.18.200.3")});
 }
 
-TEST_CASE("an address is adopted only if it is inside the network and nobody else's") {
+TEST_CASE("an address is adopted only if it is inside the network and not taken") {
   struct Case {
     const char* name;
     const char* reported;
@@ -176,7 +176,7 @@ TEST_CASE("an address once reported stays, whatever becomes free above it") {
   CHECK(life.plan().addresses == std::vector{ip("172.18.255.253")});
 }
 
-TEST_CASE("an address a stranger answers for before it was reported is replaced") {
+TEST_CASE("an address that another host answers for before it was reported is replaced") {
   Life life;
   life.step();
   life.proxy_claimed();

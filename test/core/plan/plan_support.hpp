@@ -53,7 +53,7 @@ class Life : public World {
     proxy.sent = {};
   }
   void proxy_is_lost() { proxy = {}; }
-  /// Plans and plays a proxy that does what it is told, until nothing is left to do.
+  /// Plan, and play a proxy that accepts everything, until nothing is left to do.
   void settle() {
     for (int rounds = 0; rounds < 10; ++rounds) {
       const auto next = step();

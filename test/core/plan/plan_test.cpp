@@ -149,7 +149,7 @@ TEST_CASE("a pod that refuses connections is noted, not blamed on the load balan
   CHECK(life.plan().empty());
 }
 
-TEST_CASE("nobody behind the Service: the load balancer serves all the same") {
+TEST_CASE("no endpoints behind the Service: the load balancer serves all the same") {
   Life life;
   life.slices[0].endpoints.clear();
   life.step();

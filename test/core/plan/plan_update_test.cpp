@@ -79,9 +79,9 @@ TEST_CASE("a new port: write, apply, write; the old ones are served meanwhile") 
   const auto served_since = time_of(life, kServingCondition);
   add_port(life, 443);
 
-  const auto told = life.step();
-  CHECK(told.write.has_value());
-  CHECK_FALSE(told.apply.has_value());
+  const auto reported = life.step();
+  CHECK(reported.write.has_value());
+  CHECK_FALSE(reported.apply.has_value());
   CHECK(life.serving() == "True/Serving");
   CHECK(life.provisioning() == "True/Provisioning");
   CHECK(life.service.status.ingress[0].ports.size() == 1);
@@ -103,7 +103,7 @@ TEST_CASE("a new port: write, apply, write; the old ones are served meanwhile") 
   CHECK(life.plan().empty());
 }
 
-TEST_CASE("a new port is called open only after somebody was reached through it") {
+TEST_CASE("a new port is reported as open only after an endpoint was reached through it") {
   auto life = settled();
   add_port(life, 443);
   life.step();
@@ -119,7 +119,7 @@ TEST_CASE("a new port is called open only after somebody was reached through it"
   CHECK(life.serving() == "False/Infrastructure");
 }
 
-TEST_CASE("other node ports are new semantics: confirmed and reached before they are told") {
+TEST_CASE("other node ports are new semantics: acknowledged and reached before they are reported") {
   Life life;
   life.policy.datapath = Datapath::NodePort;
   life.step();
@@ -139,7 +139,8 @@ TEST_CASE("other node ports are new semantics: confirmed and reached before they
   CHECK(life.plan().empty());
 }
 
-TEST_CASE("wishes that change nothing for the proxy are one write and a new Provisioning time") {
+TEST_CASE(
+    "a new spec that changes nothing for the proxy is one write and a new Provisioning time") {
   auto life = settled();
   const auto served_since = time_of(life, kServingCondition);
   const auto provisioned = time_of(life, kProvisioningCondition);
@@ -164,8 +165,8 @@ TEST_CASE("a rejected update: the former configuration is still served, and it s
   life.step();
   const auto sent = life.step();
   life.proxy_rejects(sent, "cannot bind '172.18.255.254:443'");
-  const auto told = life.step();
-  CHECK(told.write.has_value());
+  const auto reported = life.step();
+  CHECK(reported.write.has_value());
   CHECK(life.serving() == "True/Serving");
   CHECK(life.provisioning() == "True/Provisioning");
   CHECK(mentions(life.message(), "former"));
@@ -195,7 +196,7 @@ TEST_CASE("a rejected update: the former configuration is still served, and it s
   CHECK(life.plan().empty());
 }
 
-TEST_CASE("rejected endpoints are told, too: they do not go missing") {
+TEST_CASE("rejected endpoints are reported, too") {
   auto life = settled();
   life.slices[0].endpoints.pop_back();
   life.proxy_rejects(life.step(), "route refused");

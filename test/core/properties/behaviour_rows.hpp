@@ -24,7 +24,7 @@ struct BehaviourRow {
 /// §2: what the conditions say at each moment.
 std::vector<BehaviourRow> condition_rows();
 
-/// §3: refuse, degrade, or serve; each wish by default, required, and where the capability is
+/// §3: refuse, degrade, or serve; each request by default, required, and where the capability is
 /// there.
 std::vector<BehaviourRow> verdict_rows();
 

@@ -209,7 +209,7 @@ bool Simulation::settle() {
     if (busy || anything_pending()) {
       waited = false;
     } else if (!waited) {
-      // Whoever was told to take its time has taken it.
+      // Let injected delays pass.
       waited = true;
       now_ += std::chrono::minutes(1);
     } else {

@@ -1,4 +1,4 @@
-// What happens to the small world.
+// The random events of the simulation.
 #include "core/properties/simulation.hpp"
 
 namespace kindlb::test {

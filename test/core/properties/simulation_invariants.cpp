@@ -1,4 +1,4 @@
-// What must hold in the small world whatever happens. Verdicts are core's own (the truth table has
+// What must hold in the simulation whatever happens. Verdicts are core's own (the truth table has
 // tested them); that they come true is what is checked here.
 #include "core/properties/simulation.hpp"
 
@@ -194,7 +194,7 @@ void Simulation::check_outcome() {
 void Simulation::check_refused(const Subject& subject) {
   const auto& service = *subject.object;
   const auto* serving = find_condition(service.status.conditions, kServingCondition);
-  expect(serving != nullptr && serving->reason == "Unsupported", "refusals are told");
+  expect(serving != nullptr && serving->reason == "Unsupported", "refusals are reported");
   expect(!subject.container && service.status.ingress.empty(),
          "who is refused has no address and no proxy");
 }
@@ -205,7 +205,7 @@ void Simulation::check_served(const Subject& subject, const Verdict& verdict) {
   expect(is_true(conditions, kServingCondition) && !is_true(conditions, kProvisioningCondition),
          "who can be served is served in the end");
   expect(is_true(conditions, kDegradedCondition) == (verdict.outcome == Outcome::Degrade),
-         "Degraded is told when it is so, and only then");
+         "Degraded is reported exactly when it applies");
   expect(service.status.ingress.size() == verdict.families.size(),
          "each family that is served has its address");
   if (!subject.container) return expect(false, "who is served has a proxy");
@@ -215,7 +215,7 @@ void Simulation::check_served(const Subject& subject, const Verdict& verdict) {
          "every open port has its listener");
 }
 
-/// Who cannot be served may still be served as before; but nobody is served without a way.
+/// A Service that cannot be served may still be served as before, but never without a path.
 void Simulation::check_unserved(const Subject& subject, const Verdict& verdict) {
   const auto& service = *subject.object;
   const bool serving = is_true(service.status.conditions, kServingCondition);

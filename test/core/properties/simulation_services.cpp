@@ -1,4 +1,4 @@
-// What the Services of the small world ask for, and what its kindlb can do: all of the contract,
+// What the Services of the simulation ask for, and what its kindlb supports: all of the contract,
 // from few values, so that they collide.
 #include "core/properties/simulation.hpp"
 
