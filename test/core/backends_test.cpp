@@ -188,7 +188,7 @@ TEST_CASE("an endpoint without a route is left out and named") {
     const char* says;
   };
   const Case cases[] = {
-      {"no node named", "", "names no node"},
+      {"no node named", "", "has no nodeName"},
       {"a node we do not know", "c", "node c"},
       {"a node without an address on our network", "far", "node far"},
       {"a node with an address of the other family only", "v6", "node v6"},

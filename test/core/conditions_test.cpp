@@ -202,7 +202,7 @@ TEST_CASE("messages tell what is served, what is wrong, and what happens next") 
         serving_of(
             written(updating, progress(Phase::UpdateFailing, "Cannot bind."), at(200), kOtherHash))
             .message;
-    CHECK(mentions(message, "former"));
+    CHECK(mentions(message, "previous"));
     CHECK(mentions(message, "Cannot bind."));
   }
   SUBCASE("a note is added to what is served") {

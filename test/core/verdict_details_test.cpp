@@ -147,7 +147,7 @@ TEST_CASE("what is served instead is named for degraded Services only, the remed
   const std::vector both = {IpFamily::V4, IpFamily::V6};
   const Case cases[] = {
       {"Ports", web().with_port(9, Protocol::Sctp), "the other ports are served", "use TCP"},
-      {"IPFamilies", web().with_families(both), "only IPv4 is served", "use IPv4 alone"},
+      {"IPFamilies", web().with_families(both), "only IPv4 is served", "use IPv4 only"},
       {"SessionAffinity", web().with_affinity(), "may reach different", "remove the field"},
       {"LoadBalancerSourceRanges", web().with_source_range("10.0.0.0/8"), "are accepted",
        "remove it"},

@@ -223,7 +223,7 @@ TEST_CASE("one more family for which nothing is free: the former specification i
   life.step();
   CHECK(life.serving() == "True/Serving");
   CHECK(life.provisioning() == "True/Provisioning");
-  CHECK(mentions(life.message(), "former"));
+  CHECK(mentions(life.message(), "previous"));
   CHECK(mentions(life.message(), "IPv6"));
   CHECK(life.address() == kHighest);
   CHECK(life.plan().empty());

@@ -26,7 +26,7 @@ TEST_CASE("what people may not have meant is noted in Serving's message") {
        "service.beta.kubernetes.io/load-balancer-source-ranges"},
       {"PROXY protocol beside UDP",
        web().with_port(53, Protocol::Udp).annotated("kindlb.dev/proxy-protocol", "v2"),
-       "kindlb.dev/proxy-protocol is for TCP"},
+       "kindlb.dev/proxy-protocol applies to TCP"},
   };
   for (const auto& c : cases) {
     SUBCASE(c.name) {

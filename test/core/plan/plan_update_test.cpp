@@ -169,7 +169,7 @@ TEST_CASE("a rejected update: the former configuration is still served, and it s
   CHECK(reported.write.has_value());
   CHECK(life.serving() == "True/Serving");
   CHECK(life.provisioning() == "True/Provisioning");
-  CHECK(mentions(life.message(), "former"));
+  CHECK(mentions(life.message(), "previous"));
   CHECK(mentions(life.message(), "cannot bind '172.18.255.254:443'"));
   CHECK(time_of(life, kServingCondition) == served_since);
   CHECK(life.service.status.ingress[0].ports.size() == 1);
