@@ -213,7 +213,7 @@ namespace {
 std::string fate(const std::string& profile, const core::Service& service) {
   core::Policy policy;
   policy.capabilities = can(profile);
-  const auto verdict = core::judge(
+  const auto verdict = core::evaluate(
       service, policy, {.families = {core::IpFamily::V4, core::IpFamily::V6}, .network = nullptr});
   if (verdict.outcome == core::Outcome::Refuse) return "refuse";
   std::string out = verdict.outcome == core::Outcome::Serve ? "serve" : "degrade";

@@ -125,9 +125,9 @@ inline doctest::String toString(Outcome value) {
   return enumerator(std::array{"Serve", "Degrade", "Refuse"}, value);
 }
 inline doctest::String toString(Phase value) {
-  return enumerator(
-      std::array{"Refused", "Working", "Updating", "Serving", "Failing", "FailingOld", "GivenUp"},
-      value);
+  return enumerator(std::array{"Refused", "Working", "Updating", "Serving", "Failing",
+                               "UpdateFailing", "GivenUp"},
+                    value);
 }
 inline doctest::String toString(Reach value) {
   return enumerator(std::array{"Unknown", "Reached", "Refused", "Unreachable"}, value);
