@@ -59,6 +59,8 @@ void ControlServer::watch(ClientId id, Client& client) {
   loop_.watch(client.socket.get(), events, [this, id](short revents) { ready(id, revents); });
 }
 
+/// Each step may drop the client, hence the second lookup. An error or hang-up is handled as input:
+/// recv() reports it.
 void ControlServer::ready(ClientId id, short revents) {
   auto found = clients_.find(id);
   if (found != clients_.end() && (revents & POLLOUT) != 0) flush(id, found->second);
@@ -93,6 +95,7 @@ void ControlServer::send(ClientId id, const protocol::Message& message) {
   flush(id, found->second);
 }
 
+/// Ids are collected first, since sending may drop clients.
 void ControlServer::send_to_all(const protocol::Message& message) {
   std::vector<ClientId> ids;
   for (const auto& [id, client] : clients_) ids.push_back(id);

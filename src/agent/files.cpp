@@ -139,6 +139,8 @@ core::Result<void> XdsFiles::reset() const {
   return {};
 }
 
+/// A failure between two renames leaves some files new and some old. Renames within a directory
+/// fail only if the volume is broken, and each prefix of the order is a valid configuration.
 core::Result<void> XdsFiles::write(const std::vector<XdsFile>& files) const {
   const auto staged = [&](std::size_t i) { return directory_ / kStaging / std::to_string(i); };
   for (std::size_t i = 0; i < files.size(); ++i)

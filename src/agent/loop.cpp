@@ -68,6 +68,9 @@ void Loop::dispatch(const std::vector<pollfd>& polled, std::uint64_t newest) {
   }
 }
 
+/// The time is read once: a timer that sets itself again without delay runs in the next round,
+/// after descriptors have had their turn. It is taken out before it runs, so it may set or cancel
+/// any.
 void Loop::run_due_timers() {
   const auto now = Clock::now();
   while (!stopped_ && !timers_.empty() && timers_.begin()->first.first <= now) {

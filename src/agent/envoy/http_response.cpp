@@ -46,6 +46,7 @@ bool HttpResponse::fail() {
   return false;
 }
 
+/// Without Content-Length and chunked encoding the body counts as empty.
 bool HttpResponse::read_head() {
   const auto end = buffer_.find("\r\n\r\n");
   if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;
@@ -90,6 +91,8 @@ bool HttpResponse::read_body() {
   return false;
 }
 
+/// The limit is checked before a chunk is buffered, for this one and for the sum: the addition of
+/// two sizes below the limit cannot overflow.
 bool HttpResponse::read_chunk_size() {
   const auto end = buffer_.find(kLineEnd);
   if (end == std::string::npos) return buffer_.size() > kMaxLine ? fail() : false;

@@ -134,6 +134,8 @@ bool add_unit(XdsSnapshot& snapshot, const protocol::Unit& unit, std::string& co
   return conflict.empty();
 }
 
+/// A type's version moves only when its file changes: Envoy is not given a file again that has the
+/// same resources, so it will never report a later version of it.
 void XdsHistory::record(const XdsSnapshot& snapshot, XdsVersion now) {
   const bool first = version_ == 0;
   if (first || snapshot.listeners != snapshot_.listeners) listeners_version_ = now;
@@ -150,6 +152,9 @@ void XdsHistory::record(const XdsSnapshot& snapshot, XdsVersion now) {
   version_ = now;
 }
 
+/// Removal is an entry of its own, without a body: a resource that was removed and added again with
+/// its old content must not count as current in a version between the two. Entries of resources
+/// that have been gone for long are dropped, so the history is bounded.
 void XdsHistory::extend(Spans& spans, const std::map<std::string, std::string>& bodies,
                         XdsVersion now) {
   for (auto& [name, list] : spans)
@@ -165,6 +170,7 @@ void XdsHistory::extend(Spans& spans, const std::map<std::string, std::string>& 
   });
 }
 
+/// Find the content in force in that version, which is the last entry not after it, and compare.
 bool XdsHistory::is_current(const Spans& spans, const std::string& name,
                             const std::string& version) {
   const auto found = spans.find(name);

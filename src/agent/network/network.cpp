@@ -44,6 +44,8 @@ core::Result<Network> Network::open() {
   return Network(std::move(socket));
 }
 
+/// Send a request and collect its reply, which for a dump comes in several datagrams. The socket's
+/// receive timeout bounds the wait.
 core::Result<std::string> Network::request(const std::string& message,
                                            const std::string& operation) {
   if (::send(socket_.get(), message.data(), message.size(), 0) < 0)
@@ -153,6 +155,8 @@ bool Network::remove_stale(const DesiredNetwork& desired) {
   return kept;
 }
 
+/// An empty datagram to the discard port is enough to make the kernel resolve the address; a host
+/// that gets it answers with ICMP at most.
 core::Result<void> Network::solicit(const core::IpAddress& address) {
   const auto interface = interface_for(address);
   if (!interface) return interface.error();

@@ -45,6 +45,8 @@ Prober::~Prober() {
   loop_.cancel(deadline_timer_);
 }
 
+/// Connect to every target. A connection may succeed or fail at once; `starting_` keeps such a
+/// result from ending the round, or calling `done`, before all targets have been tried.
 void Prober::round() {
   no_route_ = true;
   refused_ = false;
@@ -107,6 +109,8 @@ void Prober::round_ended() {
   retry_delay_ = std::min(retry_delay_ * 2, kSlowestRetry);
 }
 
+/// Refused counts more than silence: a host that refuses has been reached, so the network is not to
+/// blame.
 void Prober::deadline_passed() {
   if (finished_) return;
   if (refused_) return finish(protocol::ProbeResult::Refused, last_failure_);
