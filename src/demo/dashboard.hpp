@@ -42,19 +42,24 @@ class Dashboard {
     bool good = true;
   };
 
+  /// Whether this provider is responsible: a Service of another class is shown, but nothing is
+  /// expected of it.
   bool is_ours(const core::Service& service) const;
+  /// Whether the Service claims to serve something that has not been probed yet.
   bool needs_probe(const core::Service& service) const;
   void probe_service(const core::Service& service);
   std::vector<Row> rows() const;
+  /// The whole frame: table, last changes, hints, cut to the size of the terminal.
   std::vector<std::string> frame(const std::vector<std::string>& hints) const;
   std::vector<Row> rows_that_fit(std::vector<Row> rows, std::size_t count) const;
 
+  // All of these outlive the dashboard.
   Screen& screen_;
   Watch& watch_;
   const core::Policy& policy_;
   const docker::Network& network_;
-  std::size_t seen_ = 0;  ///< changes of watch_ that have been taken in
-  std::map<std::string, LastProbe> last_probes_;
+  std::size_t seen_ = 0;                          ///< changes of watch_ that have been taken in
+  std::map<std::string, LastProbe> last_probes_;  ///< of Services that claim to serve now
   std::map<std::string, std::chrono::system_clock::time_point> changed_;
 };
 

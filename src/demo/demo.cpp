@@ -66,6 +66,7 @@ class Demo {
         reflectors_(kube::start_reflectors(session.client(), "sandbox", watch_)),
         dashboard_(screen_, watch_, policy, session.network()) {}
 
+  /// A stop at any point ends the show without an error: the user asked for it.
   core::Result<int> show(Clock::time_point started) {
     screen_.say(fmt::format("The sandbox is up after {:.1f} s: API at {}", seconds_since(started),
                             session_.server().url()));
@@ -83,6 +84,8 @@ class Demo {
                       session_.network(), stop_);
   }
 
+  /// All examples are applied at once, so that the time shown is that of a burst, not of a
+  /// sequence.
   core::Result<int> show_examples(Clock::time_point started) {
     const auto names = apply_examples(*session_.client());
     if (!names) return names.error();
@@ -122,6 +125,7 @@ class Demo {
     for (const auto& line : next_steps()) screen_.say(line);
   }
 
+  /// Keeps probing what changes, so that the user's own experiments show in the table.
   void follow_until_stopped() {
     auto below = outcome_;
     for (auto& line : hints(session_)) below.push_back(std::move(line));

@@ -86,6 +86,7 @@ std::string host_text(const core::IpAddress& address) {
   return address.family() == core::IpFamily::V6 ? "[" + address.text() + "]" : address.text();
 }
 
+/// The command that is shown is what a user could type; the request that is sent is equivalent.
 Probe probe_tcp(const core::IpAddress& address, std::uint16_t port) {
   const auto host = host_text(address) + (port == 80 ? "" : ":" + std::to_string(port));
   Probe out{.command = "curl http://" + host + "/hostname", .answer = {}};
@@ -101,6 +102,7 @@ Probe probe_tcp(const core::IpAddress& address, std::uint16_t port) {
   return out;
 }
 
+/// Echo pods send datagrams back unchanged.
 Probe probe_udp(const core::IpAddress& address, std::uint16_t port) {
   Probe out{.command = "echo " + std::string(kPayload) + " | nc -u -w1 " + address.text() + " " +
                        std::to_string(port),

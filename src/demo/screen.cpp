@@ -34,6 +34,8 @@ std::size_t Screen::height() const {
   return size_now().ws_row;
 }
 
+/// Move up over the frame and clear to the end of the screen. Works as long as no line of the frame
+/// wraps, hence every line is cut to the width of the terminal.
 void Screen::erase_frame() {
   if (!drawn_.empty()) std::printf("\033[%zuA\r\033[J", drawn_.size());
   drawn_.clear();
@@ -47,6 +49,7 @@ void Screen::say(const std::string& line) {
   std::fflush(stdout);
 }
 
+/// An unchanged frame is not drawn again, to avoid flicker.
 void Screen::draw(const std::vector<std::string>& frame) {
   if (!terminal_ || frame == drawn_) return;
   erase_frame();

@@ -45,6 +45,7 @@ class ScriptPlayer {
         network_(network),
         stop_(stop) {}
 
+  /// Return false if the step failed.
   bool play(std::size_t number, const Step& step) {
     introduce(number, step);
     started_ = Clock::now();
@@ -109,6 +110,7 @@ class ScriptPlayer {
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
 
+  /// Quote the condition's message: what the provider says is the point of the script.
   void explain(const Step& step) {
     const auto services = watch_.services();
     const auto found = services.find(kName);

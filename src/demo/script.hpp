@@ -14,6 +14,8 @@
 
 namespace kindlb::demo {
 
+/// One step: it is announced, acts on the API, waits until the Service has reached a state, shows
+/// the message of a condition, and probes the Service if it must answer.
 struct Step {
   std::string title;
   std::string explanation;  ///< what to see, and why

@@ -79,6 +79,8 @@ std::string ports_text(const Service& service) {
   return out;
 }
 
+/// Order as a user would tell it: what was asked (created, deleted, ports), then what came of it
+/// (conditions), then where (addresses).
 std::vector<std::string> differences(const Service* before, const Service& after) {
   static const Service kNothing;
   std::vector<std::string> out;
@@ -141,6 +143,7 @@ std::string line_of(const Cells& cells, const std::array<std::size_t, 5>& widths
 }
 }  // namespace
 
+/// Colours are added after cutting and padding: escape sequences have no width.
 std::vector<std::string> table(const std::vector<Row>& rows, const TableShape& shape) {
   const Cells heading = {"  NAME", "ADDRESS", "PORTS", "ANSWER", "CONDITIONS"};
   std::array<std::size_t, 5> widths{};

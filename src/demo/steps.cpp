@@ -62,6 +62,8 @@ core::Result<void> no_action(http::Client&) {
 }
 }  // namespace
 
+/// The states follow KEP-4631's "Service Lifecycle"; each step starts from the state that the
+/// previous one has reached, so their order cannot be changed.
 std::vector<Step> condition_steps() {
   return {
       {"Create", "The provider has seen the Service: both conditions appear in one write.",

@@ -35,6 +35,7 @@ class Watch final : public kube::Observer {
   /// Wait until the journal has more than `from` entries; return false if the limit passed first.
   bool wait(std::size_t from, std::chrono::milliseconds limit, const std::stop_token& stop);
 
+  // kube::Observer, called by the reflectors' threads. Nodes do not matter to the demo.
   void services_listed(std::vector<core::Service> all) override;
   void service_changed(core::Service service) override;
   void service_deleted(const core::ServiceKey& key) override;
@@ -53,7 +54,7 @@ class Watch final : public kube::Observer {
   mutable std::mutex mutex_;
   std::condition_variable_any news_;
   Services services_;
-  std::map<std::string, core::EndpointSlice> slices_;
+  std::map<std::string, core::EndpointSlice> slices_;  ///< by namespace/name
   std::vector<Change> changes_;
 };
 
