@@ -1,3 +1,8 @@
+// The table of all tests, in the order of the KEP's plan. A name is part of the tool's interface:
+// it is what --focus matches, what CI reports are compared by, and the beginning of the names of
+// the test's Services and pods (which may have 63 characters). Titles are those of the KEP, which
+// takes most of them from Kubernetes' own e2e suite.
+
 #include "kindlb/conformance/runner.hpp"
 #include "test.hpp"
 
@@ -6,6 +11,7 @@
 namespace kindlb::conformance {
 
 namespace {
+/// No provider can know this feature, so none may claim to support it.
 constexpr const char* kUnknownFeature = "ServedByNobody";
 
 std::string rule_of(const Test& test) {

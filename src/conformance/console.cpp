@@ -108,6 +108,7 @@ void Console::tests_finished(const conformance::Report& report) {
   if (keep_) keep_(report);
 }
 
+/// Erase the live line, print above it, draw it again.
 void Console::print(std::string line) {
   make_printable(line);
   if (!drawn_.empty()) std::fputs("\r\033[K", stderr);

@@ -156,6 +156,9 @@ Result<void> prepare(Environment& env) {
   return env.own_pods() ? make_pods(env) : find_pods(env);
 }
 
+/// The grace period exceeds the shutdown delay, so that the kubelet does not kill a pod that is
+/// still meant to answer. A service account token is not mounted: the pods are servers on a port
+/// that the whole network may reach.
 Json pod_template(const Environment& env, const Json& labels, int shutdown_delay) {
   const auto& workload = env.settings.workload;
   Json arguments{"netexec", fmt::format("--http-port={}", workload.tcp_port),
@@ -176,6 +179,7 @@ Json pod_template(const Environment& env, const Json& labels, int shutdown_delay
             {"automountServiceAccountToken", false}}}};
 }
 
+/// Restricted to nodes by affinity, which is how the DaemonSet controller pins each pod itself.
 Json daemon_set(const Environment& env, const std::string& name,
                 const std::vector<std::string>& nodes, int shutdown_delay) {
   const Json app{{"app", name}};

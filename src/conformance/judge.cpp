@@ -190,7 +190,7 @@ Judgement judge_change(const Requirements& required, const Change& change,
       .optional = false, .features = required.features, .declared = required.declared};
   if (const auto refused = judge_refusal(now, observed)) return *refused;
   auto judgement = judge_conditions(observed, waited, limits);
-  // "Serving's time moves when a change takes effect", if clients can see it at all.
+  // Serving's time moves when a change takes effect, if clients can see it at all.
   if (judgement.step == Step::Proceed && change.visible &&
       same_time(change.before, observed, core::kServingCondition))
     return tolerate_partial_write(

@@ -51,6 +51,7 @@ std::string xml_escaped(const std::string& any) {
   return out;
 }
 
+/// JUnit has no word for an interrupted test; <error> keeps it from counting as passed.
 std::string junit_element(const Outcome& outcome) {
   const auto message = xml_escaped(outcome.reason);
   if (outcome.verdict == Verdict::Fail) return fmt::format("<failure message=\"{}\"/>", message);
@@ -79,6 +80,8 @@ const char* word_of(Provider provider) {
   }
   return "unknown";
 }
+
+// The field names below are an interface: CI jobs read them.
 
 Json json_of(const TestResult& result) {
   return {{"name", result.name},

@@ -126,6 +126,7 @@ Result<Provider> Run::find_provider() {
   return found;
 }
 
+/// What does not depend on the provider is decided before the test touches the cluster.
 Outcome Run::outcome_of(const Test& test, TestContext& context) {
   if (env_.stop.stop_requested()) return {Verdict::Stopped, "stopped before it started"};
   if (env_.provider == Provider::None) return {Verdict::Fail, describe(Provider::None)};
@@ -153,6 +154,8 @@ TestResult Run::run_test(const Test& test) {
   return result;
 }
 
+/// Results keep the order of the catalogue, whatever the order in which tests end. The vector is
+/// sized before the threads start, and each element has one writer.
 void Run::run_tests(const std::vector<const Test*>& tests, Report& report) {
   report.results.resize(tests.size());
   listener_.tests_started(tests.size());
@@ -205,6 +208,8 @@ Result<Report> Run::run_prepared() {
   return report;
 }
 
+/// Results are published before the clean-up, which may take minutes and may be interrupted; the
+/// clean-up runs whatever happened before, also if the preparation failed half-way.
 Result<Report> Run::run() {
   const auto begin = Clock::now();
   if (chosen_tests(env_.settings.focus).empty())

@@ -130,6 +130,8 @@ EarlyEnd ServiceUnderTest::publish(const ServiceTemplate& wanted) {
   return become_load_balancer();
 }
 
+/// Poll the Service until the judge decides. The judge gets two times: since the request, and since
+/// the last change of the status, so that it can tolerate a provider that writes in two steps.
 EarlyEnd ServiceUnderTest::await(
     const std::function<Judgement(const ObservedStatus&, const Waited&)>& judge) {
   const auto begin = Clock::now();
@@ -159,6 +161,8 @@ EarlyEnd ServiceUnderTest::await(
   return std::nullopt;
 }
 
+/// Without conditions nothing tells when a change has taken effect; the checks that follow then
+/// wait for the effect itself.
 EarlyEnd ServiceUnderTest::change(const Json& spec, bool visible) {
   if (!context_.writes_conditions()) return patch(spec);
   const auto since = elapsed_since(last_judged_);

@@ -68,6 +68,7 @@ EarlyEnd publish_with_client(TestContext& context, ServiceUnderTest& web) {
 }
 }  // namespace
 
+/// Every provider must serve Local, whether or not it preserves the client's address.
 Outcome local_connects(TestContext& context) {
   ServiceUnderTest web(context);
   if (auto end = web.publish(local_template())) return *end;
@@ -76,6 +77,9 @@ Outcome local_connects(TestContext& context) {
   return {};
 }
 
+/// The pod must see this machine's address. A public address that is neither ours nor the cluster's
+/// is accepted with a note: this machine may be behind address translation, which no load balancer
+/// can undo. A private one can only come from the cluster's side.
 Outcome local_source_ip(TestContext& context) {
   ServiceUnderTest web(context);
   if (auto end = web.publish(local_template())) return *end;
@@ -105,6 +109,7 @@ Outcome local_from_pods(TestContext& context) {
   return {};
 }
 
+/// Inside the cluster there is no address translation to excuse another address.
 Outcome local_from_pods_source_ip(TestContext& context) {
   ServiceUnderTest web(context);
   std::string peer;
@@ -118,6 +123,8 @@ Outcome local_from_pods_source_ip(TestContext& context) {
   return context.fail("the pod saw " + host_of(peer) + ", which is not the client pod's address");
 }
 
+/// Traffic must reach only nodes that have an endpoint: first one node, then, after the pod has
+/// moved, only the other.
 Outcome local_only_nodes_with_endpoints(TestContext& context) {
   const auto& nodes = context.env().nodes;
   if (auto end = context.start_pod("first", nodes.front())) return *end;
@@ -141,6 +148,8 @@ Outcome local_only_nodes_with_endpoints(TestContext& context) {
   return {};
 }
 
+/// Traffic must reach every node that has an endpoint. With 200 connections over at most three
+/// nodes, a fair load balancer misses one with a probability that is not worth a retry.
 Outcome local_all_nodes_with_endpoints(TestContext& context) {
   const auto& nodes = context.env().nodes;
   const auto count = std::min(nodes.size(), kMostNodes);

@@ -12,6 +12,8 @@ namespace {
 /// How long to wait for a write that must not come. The control Service is served by then.
 constexpr milliseconds kQuiet{3'000};
 
+/// A port that the provider could not open has an error in its port status (KEP-1435), even if the
+/// Service as a whole serves.
 Outcome mixed(TestContext& context, const Port& other) {
   ServiceUnderTest web(context);
   ServiceTemplate wanted;
@@ -42,6 +44,8 @@ void note_reason(TestContext& context, const core::Service& service, const char*
 }
 }  // namespace
 
+/// Skipped where the cluster cannot do it at all: the API server rejects the Service, or the pods
+/// have addresses of one family. Only then is the provider asked.
 Outcome dual_stack(TestContext& context) {
   ServiceUnderTest web(context);
   ServiceTemplate wanted;
@@ -70,6 +74,8 @@ Outcome mixed_protocols_one_port(TestContext& context) {
   return mixed(context, {"UDP", kWeb.number});
 }
 
+/// Proves a negative, so it needs a control: a second Service without a class, created later, is
+/// served first. A provider that has looked at the second must have seen the first.
 Outcome class_ignored(TestContext& context) {
   ServiceUnderTest classed(context);
   ServiceUnderTest control(context, "-control");
@@ -91,6 +97,8 @@ Outcome class_ignored(TestContext& context) {
   return {};
 }
 
+/// The rules for conditions that the other tests rely on. Reasons that differ from the KEP's are
+/// noted but do not fail the test.
 Outcome conditions_life_cycle(TestContext& context) {
   if (!context.writes_conditions()) return {Verdict::Skip, describe(context.env().provider)};
   ServiceUnderTest web(context);
@@ -109,6 +117,8 @@ Outcome conditions_life_cycle(TestContext& context) {
   return {};
 }
 
+/// A provider must refuse a required feature that it does not know. The judge skips on a refusal,
+/// as in every other optional test, so here Skip is the success.
 Outcome unknown_feature_refused(TestContext& context) {
   if (!context.writes_conditions()) return {Verdict::Skip, describe(context.env().provider)};
   ServiceUnderTest web(context);

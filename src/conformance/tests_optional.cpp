@@ -11,6 +11,9 @@ namespace kindlb::conformance {
 namespace {
 constexpr std::size_t kConnections = 20;  // enough to see whether they reach one pod or several
 
+/// One client keeps its source port while the pod behind it is replaced. Load balancers and
+/// kube-proxy remember UDP flows by source port, and a flow that still leads to the old pod is a
+/// black hole.
 Outcome udp_pod_cycle(TestContext& context, bool other_node) {
   const auto& nodes = context.env().nodes;
   const Port dns{"UDP", 80};
@@ -68,6 +71,8 @@ EarlyEnd spreads(TestContext& context, ServiceUnderTest& web) {
                       [](std::size_t pods) { return pods > 1; });
 }
 
+/// With affinity, all connections of this machine reach one pod; without, several. Needs two pods
+/// to tell the difference.
 Outcome affinity(TestContext& context, const char* policy, bool switches) {
   if (context.env().pods < 2)
     return {Verdict::Skip, "needs two pods; --workload-selector selects one"};
@@ -87,6 +92,7 @@ Outcome affinity(TestContext& context, const char* policy, bool switches) {
 }
 }  // namespace
 
+/// A provider that forwards to node ports cannot serve this and may refuse it (KEP-1864).
 Outcome without_node_ports(TestContext& context) {
   const auto any_node_port = [](const core::Service& service) {
     return std::ranges::any_of(service.spec.ports,

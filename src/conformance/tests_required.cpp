@@ -66,6 +66,10 @@ class Load {
   std::jthread thread_;
 };
 
+/// A DaemonSet is replaced pod by pod while connections are opened all the time. Its pods delay
+/// their shutdown, as well-behaved servers do, so a load balancer that follows the endpoints loses
+/// nothing. A Deployment would not do: externalTrafficPolicy Local needs the successor on the same
+/// node.
 Outcome rolling_update(TestContext& context, const char* policy) {
   if (auto end = context.start_daemon_set(kRollingNodes, kShutdownDelay)) return *end;
   ServiceUnderTest web(context);
@@ -159,6 +163,9 @@ Outcome udp_type_and_ports(TestContext& context) {
   return type_and_ports(context, "UDP");
 }
 
+/// The finalizer has to be there while a load balancer exists, and to go when the type changes or
+/// the Service is deleted. A provider that forgets it leaks load balancers; one that forgets to
+/// remove it makes Services undeletable.
 Outcome cleanup_finalizer(TestContext& context) {
   ServiceUnderTest web(context);
   const auto has_none = [](const core::Service& service) { return !has_finalizer(service); };

@@ -78,6 +78,8 @@ Result<std::string> http_get(const core::Target& target, const std::string& path
   return std::move(answer->body);
 }
 
+/// Connected, so that the kernel reports ICMP errors ("connection refused") and filters out
+/// datagrams from other sources.
 UdpClient::UdpClient(const core::Target& target) : target_(target) {
   const auto [name, size] = name_of(target);
   fd_ = socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -135,6 +137,7 @@ std::optional<core::IpAddress> local_address(const core::Target& target) {
   return address_of(reinterpret_cast<const sockaddr&>(own));
 }
 
+/// RFC 1918, carrier-grade NAT, link-local, loopback, and their IPv6 counterparts.
 bool is_private(const core::IpAddress& address) {
   constexpr std::array kRanges = {"10.0.0.0/8",    "172.16.0.0/12",  "192.168.0.0/16",
                                   "100.64.0.0/10", "169.254.0.0/16", "127.0.0.0/8",

@@ -47,8 +47,8 @@ struct Requirements {
   bool declared = false;
 };
 
-/// How long things may take. The KEP demands conditions within 30 s and sets no limit for
-/// provisioning, since clouds differ.
+/// How long things may take. The KEP gives conditions 30 s; how long provisioning takes depends on
+/// the cloud, so its limit is generous.
 struct Limits {
   milliseconds conditions{30'000};     ///< until conditions appear or reflect a change
   milliseconds provisioning{600'000};  ///< until it is served, from the request on
