@@ -35,6 +35,7 @@ struct Cluster {
   std::shared_ptr<kube::Objects> objects;
 };
 
+/// By default every client may read /version, so an error here is about the connection.
 Result<Cluster> connect(const Options& options, const std::stop_token& stop) {
   const auto access = kube::load_kubeconfig(options.kubeconfig, options.context);
   if (!access) return access.error();
@@ -102,6 +103,7 @@ Result<conformance::Report> run_tests(const Cluster& cluster, const conformance:
   return complete(std::move(*report));
 }
 
+/// A result file that cannot be written turns any result into 2: CI must not take it for a success.
 int show(const conformance::Report& report, bool json, conformance::ResultFiles& files) {
   const auto text = json ? to_json(report) : to_table(report);
   std::fputs(text.c_str(), stdout);

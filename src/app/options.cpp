@@ -198,6 +198,7 @@ class Definitions {
         ->group(kGroup);
   }
 
+  /// What decides about Services; plan, run, sandbox and demo have to agree on it.
   void add_service_flags(CLI::App& run) {
     constexpr const char* kGroup = "Services";
     run.add_option("--load-balancer-class", classes_,
@@ -236,6 +237,7 @@ class Definitions {
         ->group(kGroup);
   }
 
+  /// What needs an engine: everything but plan.
   void add_proxy_flags(CLI::App& run) {
     constexpr const char* kGroup = "Proxies";
     run.add_option("--warm-proxies", options_.warm_proxies,
@@ -342,6 +344,7 @@ Parsed parse(const std::vector<std::string>& arguments) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     definitions.app().parse(words);
+    // CLI11 reports by exceptions, which end here.
   } catch (const CLI::CallForHelp&) {
     const auto chosen = definitions.app().get_subcommands();
     return {std::nullopt,
@@ -352,6 +355,7 @@ Parsed parse(const std::vector<std::string>& arguments) {
   return finish(definitions.take(), command);
 }
 
+/// Values with a fixed set of words (shells, scripts) are offered along with the flags.
 std::vector<CommandWords> command_words() {
   Definitions definitions;
   std::vector<CommandWords> out;

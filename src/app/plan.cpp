@@ -48,6 +48,7 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
   return out;
 }
 
+/// "-" is standard input. A folder that is named must have manifests; an empty one is a mistake.
 Result<void> read_manifests(const std::string& name, kube::ManifestReader& into) {
   std::error_code ignored;
   std::vector<std::string> files = {name};
@@ -94,6 +95,7 @@ std::string formatted(const std::vector<forecast::ServiceForecast>& forecasts, P
   return forecast::forecast_text(forecasts);
 }
 
+/// What --exit-code reports: everything but "served as asked" and "not ours".
 bool has_problem(const forecast::ServiceForecast& service) {
   return service.decision == forecast::Decision::Degrade ||
          service.decision == forecast::Decision::Refuse || !service.prediction.failure.empty();

@@ -13,6 +13,8 @@
 namespace kindlb::app {
 
 namespace {
+/// Without Docker there is nothing to clean up but the kubeconfig, whose object does that. The file
+/// is reserved first, so that a path that cannot be written is reported before anything listens.
 int serve_api_only(const Options& options, const StopSignal& stop) {
   const auto file = sandbox::KubeconfigFile::reserve(options.sandbox.kubeconfig_out);
   if (!file) return report_error(file.error());
@@ -27,6 +29,7 @@ int serve_api_only(const Options& options, const StopSignal& stop) {
   return 0;
 }
 
+/// On standard output and not a log line: it is the answer to the command, in every log format.
 void print_welcome(const sandbox::Session& session) {
   std::string ranges;
   for (const auto& subnet : session.network().subnets)

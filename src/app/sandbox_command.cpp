@@ -37,6 +37,7 @@ Result<void> annotate(const Options& options, const std::string& path, const cha
                message.empty() ? answer->body : message};
 }
 
+/// Checked here, because the workloads fall back to the default for a value that is no number.
 Result<void> scale(const Options& options) {
   const auto& text = options.sandbox.argument;
   const bool number =
@@ -52,6 +53,7 @@ Result<void> annotate_pod(const Options& options, const char* name, const Json& 
                   value);
 }
 
+/// ready removes the annotation that unready sets.
 Result<void> run_verb(const Options& options) {
   const auto& verb = options.sandbox.verb;
   if (verb == "scale") return scale(options);

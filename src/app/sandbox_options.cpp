@@ -3,6 +3,8 @@
 namespace kindlb::app {
 
 namespace {
+/// Each verb takes one argument and --listen, which names the sandbox. The verb does not start one,
+/// so it has none of the sandbox's other flags.
 void add_verb(CLI::App& sandbox, const std::string& name, const std::string& what,
               const std::string& argument, const std::string& about, SandboxOptions& options) {
   auto* verb = sandbox.add_subcommand(name, what);

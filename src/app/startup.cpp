@@ -13,6 +13,7 @@ int report_error(const core::Error& error) {
   return 2;
 }
 
+/// Pages that only the start needed are released when the provider reports that its start is over.
 controller::ProviderSettings provider_settings(const Options& options) {
   return {.policy = options.policy,
           .profile = options.profile,
