@@ -12,7 +12,6 @@ using namespace kindlb::conformance;
 using namespace std::chrono_literals;
 
 namespace {
-const Limits kLimits{.conditions = 30s, .provisioning = 600s};
 const Requirements kRequired{};
 const Requirements kOptional{.optional = true};
 const Requirements kUndeclared{.optional = true, .features = {"SessionAffinity"}};
