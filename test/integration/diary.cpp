@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::chrono::seconds kListLimit{20};
 
-const char* name_of(core::ConditionStatus status) {
-  if (status == core::ConditionStatus::Unknown) return "Unknown";
-  return status == core::ConditionStatus::True ? "True" : "False";
-}
-
 }  // namespace
 
 Diary::Diary(std::shared_ptr<http::Client> client, std::string ns) : ns_(std::move(ns)) {
@@ -87,7 +82,7 @@ std::string told(const core::Service& service) {
     const auto* condition = core::find_condition(service.status.conditions, type);
     if (condition == nullptr) continue;
     const auto short_name = std::string(type).substr(std::string("LoadBalancer").size());
-    out += (out.empty() ? "" : " ") + short_name + "=" + name_of(condition->status) + "/" +
+    out += (out.empty() ? "" : " ") + short_name + "=" + core::name_of(condition->status) + "/" +
            condition->reason;
   }
   return out;
