@@ -32,10 +32,14 @@ Ordered bodies_of(const Resources& resources) {
 /// depend on the kernel.
 Ordered envoy_of(const core::Prediction& prediction) {
   if (!prediction.config) return Ordered::object();
-  const auto rendered = envoy::render(*prediction.config, {protocol::kXdsDir, protocol::kEndpointsDir});
-  return {{"listeners", bodies_of(rendered.listeners)},
-          {"clusters", bodies_of(rendered.clusters)},
-          {"endpoints", bodies_of(rendered.endpoints)}};
+  const auto rendered =
+      envoy::render(*prediction.config, {protocol::kXdsDir, protocol::kEndpointsDir});
+  // Assigned one by one: an initializer list would copy them.
+  Ordered out;
+  out["listeners"] = bodies_of(rendered.listeners);
+  out["clusters"] = bodies_of(rendered.clusters);
+  out["endpoints"] = bodies_of(rendered.endpoints);
+  return out;
 }
 
 Ordered item_of(const ServiceForecast& forecast) {
@@ -55,7 +59,9 @@ Ordered item_of(const ServiceForecast& forecast) {
 Ordered document_of(const std::vector<ServiceForecast>& forecasts) {
   auto items = Ordered::array();
   for (const auto& forecast : forecasts) items.push_back(item_of(forecast));
-  return {{"items", std::move(items)}};
+  Ordered out;
+  out["items"] = std::move(items);
+  return out;
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST_CASE("what people get wrong is one line, and exit code 2") {
     const char* mentions;
   };
   const Case cases[] = {
-      {"plan", "plan needs something to read", "-f"},
+      {"plan", "plan needs input", "-f"},
       {"plan -f nowhere.yaml", "nowhere.yaml: ", "No such file"},
       {"plan -f nothing", "nothing: ", ".yaml"},
       {"plan -f bad.yaml", "bad.yaml:2:", ""},

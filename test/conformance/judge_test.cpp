@@ -199,5 +199,5 @@ TEST_CASE("a Service's status in short") {
   service.status.conditions = {serving(kTrue, "Serving"), condition("Ready", kTrue, "x")};
   CHECK(observed_status(service) == ObservedStatus{{serving(kTrue, "Serving")}, true, true});
   CHECK(observed_status(core::Service{}) == ObservedStatus{});
-  CHECK(describe(ObservedStatus{}) == "no condition");
+  CHECK(describe(ObservedStatus{}) == "no conditions");
 }
