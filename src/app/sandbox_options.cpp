@@ -81,7 +81,9 @@ void add_demo_flags(CLI::App& demo, DemoOptions& options) {
                       "the life of a Service as its conditions show it (KEP-4631)")
           ->type_name("NAME")
           ->check([](const std::string& name) {
-            return name == "conditions" ? "" : "unknown script '" + name + "'; there is conditions";
+            return name == "conditions"
+                       ? ""
+                       : "unknown script '" + name + "'; the only one is conditions";
           })
           ->group(kGroup);
   demo.add_option("--pause", options.pause,
