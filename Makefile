@@ -50,7 +50,7 @@ test: ## Run all tests that need no cluster, also under the sanitizers, and prin
 	@scripts/test.sh $(PARTS)
 
 test-unit: ## Build and run the unit tests (no Docker needed)
-	@scripts/test.sh build unit
+	@scripts/test.sh check
 
 test-asan: ## Run the unit and wire tests under the address and undefined-behaviour sanitizers
 	@scripts/test.sh asan

@@ -188,7 +188,7 @@ void HttpServer::configure() {
     response.set_content(status_body(response.status), kJson);
   });
   http_.set_exception_handler([](const httplib::Request&, httplib::Response& response,
-                                 std::exception_ptr) {
+                                 const std::exception_ptr&) {
     response.status = 500;
     response.set_content(dump(to_status(internal("the request could not be processed"))), kJson);
   });

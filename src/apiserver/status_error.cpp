@@ -103,9 +103,10 @@ StatusError bad_request(std::string message) {
 StatusError invalid(const Resource& resource, const std::string& name, std::vector<Cause> causes) {
   // Invalid reports the kind (Service), other errors the resource (services).
   const auto kind = resource.group.empty() ? resource.kind : resource.kind + "." + resource.group;
+  auto message = fmt::format("{} \"{}\" is invalid: {}", kind, name, joined(causes));
   return {.code = 422,
           .reason = "Invalid",
-          .message = fmt::format("{} \"{}\" is invalid: {}", kind, name, joined(causes)),
+          .message = std::move(message),
           .group = resource.group,
           .kind = resource.kind,
           .name = name,

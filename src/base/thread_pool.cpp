@@ -6,10 +6,11 @@ namespace kindlb::base {
 
 void ThreadPool::stop() {
   std::vector<std::jthread> ending;
+  std::deque<std::function<void()>> dropped;  // what it captured is destroyed without the lock, too
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    queue_.clear();
+    dropped.swap(queue_);
     ending.swap(threads_);
   }
   // Joined by their destructors, without the lock: a running item may still call submit(). All are

@@ -71,9 +71,9 @@ class Demo {
     screen_.say(fmt::format("The sandbox is up after {:.1f} s: API at {}", seconds_since(started),
                             session_.server().url()));
     const auto code = settings_.script.empty() ? show_examples(started) : play_script();
-    if (!code) return code;
-    if (!stop_.stop_requested()) close(*code);
+    if (!stop_.stop_requested() && code) close(*code);
     screen_.keep();
+    if (!stop_.stop_requested() && !code) return code;
     if (screen_.is_terminal()) screen_.say("Removing everything that the demo created.");
     return stop_.stop_requested() ? 0 : *code;
   }

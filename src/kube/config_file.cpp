@@ -17,7 +17,7 @@ using core::ErrorKind;
 using core::Result;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxFile = std::size_t{8} << 20U;
+constexpr std::size_t kMaxMiB = 8;
 
 bool exists(const std::string& path) {
   std::error_code ignored;
@@ -45,10 +45,8 @@ std::string default_path() {
 
 Result<std::string> read_config_file(const std::string& path) {
   // yaml::read_file takes "-" for standard input, which no kubeconfig means.
-  auto text = yaml::read_file(path == "-" ? "./-" : path);
+  auto text = yaml::read_file(path == "-" ? "./-" : path, kMaxMiB);
   if (!text) return Error{text.error().kind, kReadKubeconfig, path + ": " + text.error().detail};
-  if (text->size() > kMaxFile)
-    return Error{ErrorKind::Invalid, kReadKubeconfig, path + ": larger than 8 MiB"};
   return text;
 }
 

@@ -14,33 +14,38 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 
-constexpr std::size_t kMaxFile = std::size_t{256} << 20U;
-
 /// Read in chunks, so that the limit also holds for pipes and devices, which have no size.
-core::Result<std::string> read_all(std::istream& in, const std::string& path) {
+core::Result<std::string> read_all(std::istream& in, const std::string& path,
+                                   std::size_t limit_mib) {
   std::string text;
   std::array<char, 65536> chunk{};
   while (in.read(chunk.data(), chunk.size()), in.gcount() > 0) {
     text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kMaxFile) return Error{ErrorKind::TooLarge, path, "larger than 256 MiB"};
+    if (text.size() > limit_mib << 20U)
+      return Error{ErrorKind::TooLarge, path, "larger than " + std::to_string(limit_mib) + " MiB"};
   }
   return text;
 }
 
+ErrorKind kind_of_errno(int code) {
+  if (code == ENOENT || code == ENOTDIR) return ErrorKind::NotFound;
+  return code == EACCES || code == EPERM ? ErrorKind::Denied : ErrorKind::Invalid;
+}
+
 }  // namespace
 
-core::Result<std::string> read_file(const std::string& path) {
-  if (path == "-") return read_all(std::cin, path);
+core::Result<std::string> read_file(const std::string& path, std::size_t limit_mib) {
+  if (path == "-") return read_all(std::cin, path, limit_mib);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return Error{ErrorKind::Invalid, path, "is a directory"};
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) {
-    const auto kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::Denied;
-    return Error{kind, path, std::strerror(errno)};  // NOLINT(concurrency-mt-unsafe)
+    return Error{kind_of_errno(errno), path,
+                 std::strerror(errno)};  // NOLINT(concurrency-mt-unsafe)
   }
-  return read_all(in, path);
+  return read_all(in, path, limit_mib);
 }
 
 }  // namespace kindlb::yaml

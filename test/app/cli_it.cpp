@@ -128,7 +128,7 @@ TEST_CASE("an engine that cannot be used") {
     });
     const auto host = "tcp://127.0.0.1:" + std::to_string(server.port());
     check_complaint(run_kindlb({"run", "--docker-host", host}),
-                    {"1.12.6", "1.24", "update Docker"});
+                    {"1.12.6", "1.24", "upgrade Docker"});
   }
   SUBCASE("has an address nobody understands") {
     check_complaint(run_kindlb({"run", "--docker-host", "carrier-pigeon:"}), {"carrier-pigeon:"});

@@ -135,7 +135,7 @@ class Benchmark {
         std::vector<std::string>{test::program("kindlb"), "sandbox", "--api-only", "--listen",
                                  kListen, "--kubeconfig-out", (folder_ / "kubeconfig").string()},
         (folder_ / "log").string());
-    if (server_->wait_for_log("the API listens", 30s) < 0ms)
+    if (server_->wait_for_log("the API server listens", 30s) < 0ms)
       throw std::runtime_error("the sandbox did not come up:\n" + server_->log_text());
   }
   ~Benchmark() {

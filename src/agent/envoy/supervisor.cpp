@@ -41,6 +41,7 @@ bool drop_privileges(uid_t uid) {
 /// pipe as well, so that it reaches `docker logs` the same way; 127 is the shell's status for it.
 [[noreturn]] void run_child(const EnvoyCommand& command, int log_pipe) {
   std::vector<char*> arguments;
+  arguments.reserve(command.arguments.size() + 1);
   for (const auto& argument : command.arguments)
     arguments.push_back(const_cast<char*>(argument.c_str()));  // execvp does not change them
   arguments.push_back(nullptr);

@@ -108,10 +108,10 @@ std::string invalid_reason(const protocol::Unit& unit) {
 }
 
 std::optional<core::Target> udp_socket_of(const std::string& listener_body) {
-  static const json::json_pointer place("/address/socket_address");
+  static const json::json_pointer kSocketAddress("/address/socket_address");
   const auto parsed = json::parse(listener_body, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains(place)) return std::nullopt;
-  const auto& socket = parsed.at(place);
+  if (!parsed.is_object() || !parsed.contains(kSocketAddress)) return std::nullopt;
+  const auto& socket = parsed.at(kSocketAddress);
   if (text_in(socket, "protocol") != "UDP") return std::nullopt;
   const auto address = core::IpAddress::parse(text_in(socket, "address"));
   const auto port = socket.find("port_value");

@@ -16,7 +16,7 @@ namespace kindlb::apiserver {
 namespace {
 constexpr const char* kNone = "<none>";
 
-std::string or_none(std::string text) {
+std::string or_none(const std::string& text) {
   return text.empty() ? kNone : text;
 }
 

@@ -1,6 +1,7 @@
 #include "storage/store.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace kindlb::apiserver {
@@ -85,12 +86,12 @@ std::optional<Listing> Store::list_at(const Resource& resource, const std::strin
   if (revision < from.compacted || revision > revision_) return std::nullopt;
   auto objects = from.objects;
   // Undo the later changes, newest first. Copying the map copies pointers, not objects.
-  for (auto change = from.history.rbegin(); change != from.history.rend(); ++change) {
-    if (change->revision <= revision) break;
-    if (change->before == nullptr)
-      objects.erase(change->key);
+  for (const auto& change : from.history | std::views::reverse) {
+    if (change.revision <= revision) break;
+    if (change.before == nullptr)
+      objects.erase(change.key);
     else
-      objects[change->key] = change->before;
+      objects[change.key] = change.before;
   }
   return Listing{revision, values_of(objects, ns)};
 }

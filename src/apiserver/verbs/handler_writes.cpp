@@ -11,7 +11,7 @@ constexpr std::size_t kMaxWarnings = 4096;
 
 /// fieldManager, or as kube-apiserver defaults it: the part of the user agent before the slash.
 std::string manager_of(const Request& request) {
-  const auto named = request.parameter("fieldManager");
+  auto named = request.parameter("fieldManager");
   if (!named.empty()) return named;
   const auto agent = request.user_agent.substr(0, request.user_agent.find('/'));
   return agent.empty() ? "unknown" : agent;
