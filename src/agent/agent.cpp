@@ -168,7 +168,7 @@ void Agent::broadcast_status(const std::string& text) {
 
 void Agent::send_hello(ClientId client) {
   control_.send(client, protocol::Hello{protocol::kProtocolVersion, base::version(), envoy_,
-                                     unit_states(), options_.watch_limit});
+                                        unit_states(), options_.watch_limit});
 }
 
 void Agent::receive(ClientId client, std::string_view line) {
@@ -202,7 +202,7 @@ void Agent::receive(ClientId client, protocol::Apply apply) {
   const auto problem = invalid_reason(apply.unit);
   if (!problem.empty())
     return control_.send(client, protocol::Rejected{apply.id, apply.unit.unit, apply.unit.revision,
-                                                 RejectStage::Invalid, problem});
+                                                    RejectStage::Invalid, problem});
   supersede(apply.unit.unit);
   auto& request = add_request(client, apply.id, swap_listener_variants(std::move(apply.unit)));
   request.probes = std::move(apply.probes);
@@ -225,7 +225,7 @@ void Agent::receive(ClientId client, const protocol::Release& release) {
 void Agent::reject(Request& request, RejectStage stage, const std::string& text) {
   if (!request.answered)
     control_.send(request.client, protocol::Rejected{request.id, request.unit.unit,
-                                                  request.unit.revision, stage, text});
+                                                     request.unit.revision, stage, text});
   if (!request.answered && stage != RejectStage::Superseded)
     log("cannot serve " + request.unit.owner + ": " + text);
   request.answered = true;
@@ -236,8 +236,8 @@ void Agent::answer_applied(Request& request) {
   request.answered = true;
   auto outcomes =
       request.probing ? request.probing->outcomes() : std::vector<protocol::ProbeOutcome>();
-  control_.send(request.client, protocol::Applied{request.id, request.unit.unit, request.unit.revision,
-                                               std::move(outcomes)});
+  control_.send(request.client, protocol::Applied{request.id, request.unit.unit,
+                                                  request.unit.revision, std::move(outcomes)});
 }
 
 }  // namespace kindlb::agent

@@ -41,7 +41,8 @@ bool same_redirect(const core::UdpRule& rule, const core::UdpRule& other) {
 }
 
 /// Return the rules of `former` whose redirection `next` does not continue.
-std::vector<core::UdpRule> redirects_removed(const protocol::Unit& former, const protocol::Unit& next) {
+std::vector<core::UdpRule> redirects_removed(const protocol::Unit& former,
+                                             const protocol::Unit& next) {
   std::vector<core::UdpRule> out;
   for (const auto& rule : former.udp_rules) {
     const auto same = [&](const core::UdpRule& other) { return same_redirect(rule, other); };

@@ -49,7 +49,8 @@ std::size_t watch_limit() {
   const auto text = read_file("/proc/sys/fs/inotify/max_user_instances", 64);
   const auto instances =
       text ? base::parse_number<std::size_t>(base::trimmed(*text)).value_or(0) : 0;
-  return instances > protocol::kFixedWatches ? instances - protocol::kFixedWatches : protocol::kUsualWatches;
+  return instances > protocol::kFixedWatches ? instances - protocol::kFixedWatches
+                                             : protocol::kUsualWatches;
 }
 
 /// Signals are read from a descriptor on the loop instead of interrupting it. Blocking them here is

@@ -136,12 +136,12 @@ TEST_CASE("one rejected unit does not affect others") {
   channel->send(protocol::Prepare{.id = 1, .addresses = {good, bad}});
   CHECK(channel->expect<Applied>().id == 1);
   // Both arrive before Envoy has seen either, so they share an update at first.
-  channel->send_line(
-      protocol::encode(an_apply(2, {.unit = "bad",
-                                 .address = bad,
-                                 .endpoint = backend_of(one),
-                                 .listener_fields = R"(,"nonsense":1)"})) +
-      protocol::encode(an_apply(3, {.unit = "good", .address = good, .endpoint = backend_of(one)})));
+  channel->send_line(protocol::encode(an_apply(2, {.unit = "bad",
+                                                   .address = bad,
+                                                   .endpoint = backend_of(one),
+                                                   .listener_fields = R"(,"nonsense":1)"})) +
+                     protocol::encode(an_apply(
+                         3, {.unit = "good", .address = good, .endpoint = backend_of(one)})));
   const auto rejected = channel->expect<Rejected>();
   CHECK(rejected.id == 2);
   CHECK(rejected.stage == RejectStage::Envoy);

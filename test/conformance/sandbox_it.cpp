@@ -154,8 +154,8 @@ Run run_against(const Words& sandbox_flags, const Words& flags = {}) {
   return run;
 }
 
-/// All tests take a quarter of a minute per profile. Unless KINDLB_FULL is set, as by `make full`, a
-/// profile is tested only for what kindlb can do and it cannot.
+/// All tests take a quarter of a minute per profile. Unless KINDLB_FULL is set, as by `make full`,
+/// a profile is tested only for what kindlb can do and it cannot.
 Names tests_for(const Capabilities& can) {
   Names all;
   Names lacking = beyond(can);
