@@ -12,7 +12,7 @@ namespace kindlb::envoy {
 using core::Backend;
 using core::Listener;
 using core::Protocol;
-using nlohmann::json;
+using json::Json;
 
 namespace {
 
@@ -34,23 +34,23 @@ std::set<core::Cidr> prefixes_of(const Listener& listener) {
   return out;
 }
 
-json ranges_of(const Listener& listener) {
-  auto out = json::array();
+Json ranges_of(const Listener& listener) {
+  auto out = Json::array();
   for (const auto& prefix : prefixes_of(listener))
     out.push_back({{"address_prefix", prefix.address.text()}, {"prefix_len", prefix.length}});
   return out;
 }
 
 /// Fail closed: restricted without a range is the empty matcher, which matches no client.
-json matcher_of(const Listener& listener, const json& admit) {
+Json matcher_of(const Listener& listener, const Json& admit) {
   static const auto anyone = load_template("matcher_anyone.json");
   static const auto ranges = load_template("matcher_ranges.json");
   if (!listener.restricted) return fill(anyone, {{"admit", admit}});
-  if (listener.allowed.empty()) return json::object();
+  if (listener.allowed.empty()) return Json::object();
   return fill(ranges, {{"admit", admit}, {"ranges", ranges_of(listener)}});
 }
 
-json admit_of(const Listener& listener) {
+Json admit_of(const Listener& listener) {
   static const auto tcp = load_template("admit_tcp.json");
   static const auto udp = load_template("admit_udp.json");
   const auto& shape = listener.protocol == Protocol::Tcp ? tcp : udp;
@@ -82,7 +82,7 @@ struct MtuDiscovery {
 constexpr MtuDiscovery kMtuDiscoveryV4{0, 10};   // IPPROTO_IP, IP_MTU_DISCOVER
 constexpr MtuDiscovery kMtuDiscoveryV6{41, 23};  // IPPROTO_IPV6, IPV6_MTU_DISCOVER
 
-json listener_of(const Listener& listener) {
+Json listener_of(const Listener& listener) {
   static const auto tcp = load_template("listener_tcp.json");
   static const auto udp = load_template("listener_udp.json");
   // Envoy would open it as TCP with only a warning.
@@ -116,23 +116,23 @@ int panic_threshold(const Backend& backend) {
 }
 
 /// Health checks go without the PROXY header: kube-proxy's /healthz does not understand it.
-void add_proxy_protocol(json& cluster, core::ProxyProtocol version) {
+void add_proxy_protocol(Json& cluster, core::ProxyProtocol version) {
   static const auto shape = load_template("proxy_protocol.json");
   static const auto plain_checks = load_template("plain_checks.json");
   if (version == core::ProxyProtocol::None) return;
   const char* name = version == core::ProxyProtocol::V1 ? "V1" : "V2";
   cluster["transport_socket"] = fill(shape, {{"version", name}});
-  cluster["transport_socket_matches"] = json::array({plain_checks});
+  cluster["transport_socket_matches"] = Json::array({plain_checks});
 }
 
-void add_health_check(json& cluster, const Backend& backend) {
+void add_health_check(Json& cluster, const Backend& backend) {
   static const auto shape = load_template("health_check.json");
-  if (backend.health_port != 0) cluster["health_checks"] = json::array({shape});
+  if (backend.health_port != 0) cluster["health_checks"] = Json::array({shape});
 }
 
 /// Maglev keeps a client on its endpoint when other endpoints come and go, which is the closest
 /// that a load balancer without shared state can come to sessionAffinity ClientIP.
-json cluster_of(const Backend& backend, const XdsPaths& paths) {
+Json cluster_of(const Backend& backend, const XdsPaths& paths) {
   static const auto shape = load_template("cluster.json");
   const bool sticky = backend.affinity == core::Affinity::ClientIp;
   const bool tcp = backend.protocol == Protocol::Tcp;
@@ -146,16 +146,16 @@ json cluster_of(const Backend& backend, const XdsPaths& paths) {
   return cluster;
 }
 
-json endpoint_of(const core::Target& target, std::uint16_t health_port) {
-  const json socket = {{"address", target.address.text()}, {"port_value", target.port}};
-  json endpoint = {{"address", {{"socket_address", socket}}}};
+Json endpoint_of(const core::Target& target, std::uint16_t health_port) {
+  const Json socket = {{"address", target.address.text()}, {"port_value", target.port}};
+  Json endpoint = {{"address", {{"socket_address", socket}}}};
   if (health_port != 0) endpoint["health_check_config"] = {{"port_value", health_port}};
   return {{"endpoint", endpoint}};
 }
 
-json endpoints_of(const Backend& backend) {
+Json endpoints_of(const Backend& backend) {
   static const auto shape = load_template("endpoints.json");
-  auto endpoints = json::array();
+  auto endpoints = Json::array();
   for (const auto& target : ordered(backend.targets))
     endpoints.push_back(endpoint_of(target, backend.health_port));
   return fill(shape, {{"cluster", backend.name}, {"endpoints", endpoints}});
@@ -196,7 +196,7 @@ class Renderer {
 
  private:
   static void add(std::vector<Rendered::Named>& to, const Listener& listener) {
-    to.push_back({listener.name, compact(listener_of(listener))});
+    to.push_back({listener.name, json::dump(listener_of(listener))});
   }
 
   void add_udp(Listener listener) {
@@ -236,9 +236,9 @@ class Renderer {
     add_cluster(backend);
   }
   void add_cluster(const Backend& backend) {
-    out_.clusters.push_back({backend.name, compact(cluster_of(backend, paths_))});
+    out_.clusters.push_back({backend.name, json::dump(cluster_of(backend, paths_))});
     out_.endpoints.push_back(
-        {backend.name, endpoint_file(backend.name), compact(endpoints_of(backend))});
+        {backend.name, endpoint_file(backend.name), json::dump(endpoints_of(backend))});
   }
 
   const core::ProxyConfig& config_;
@@ -253,7 +253,7 @@ Rendered render(const core::ProxyConfig& config, const XdsPaths& paths) {
 }
 
 std::string bootstrap(const std::string& admin_socket, const XdsPaths& paths) {
-  return compact(
+  return json::dump(
       fill(load_template("bootstrap.json"), {{"admin_socket", admin_socket},
                                              {"lds_file", paths.directory + "/lds.json"},
                                              {"cds_file", paths.directory + "/cds.json"}}));

@@ -7,7 +7,7 @@
 
 namespace kindlb::envoy {
 
-using nlohmann::json;
+using json::Json;
 
 namespace {
 
@@ -17,7 +17,7 @@ std::string_view placeholder(std::string_view text) {
   return text.substr(2, text.size() - 3);
 }
 
-json fill_string(const json& text, const Values& values) {
+Json fill_string(const Json& text, const Values& values) {
   const auto name = placeholder(text.get_ref<const std::string&>());
   if (name.empty()) return text;
   const auto value = values.find(name);
@@ -27,29 +27,25 @@ json fill_string(const json& text, const Values& values) {
 
 }  // namespace
 
-json load_template(std::string_view name) {
+Json load_template(std::string_view name) {
   const auto files = embedded_templates();
   const auto file = std::ranges::find(files, name, &core::EmbeddedFile::name);
   KINDLB_ASSERT(file != files.end());
-  auto parsed = json::parse(file->text, nullptr, false, true);
+  auto parsed = json::parse_commented(file->text);
   KINDLB_ASSERT(!parsed.is_discarded());
   return parsed;
 }
 
-json fill(const json& shape, const Values& values) {
+Json fill(const Json& shape, const Values& values) {
   if (shape.is_string()) return fill_string(shape, values);
   if (!shape.is_structured()) return shape;
   // Build the result instead of modifying a copy, which would copy the leaves once per level.
-  json out(shape.type());
+  Json out(shape.type());
   if (shape.is_array())
     for (const auto& item : shape) out.push_back(fill(item, values));
   else
     for (const auto& [key, item] : shape.items()) out.emplace(key, fill(item, values));
   return out;
-}
-
-std::string compact(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace kindlb::envoy

@@ -1,10 +1,9 @@
 #include "kindlb/envoy/render.hpp"
 #include "kindlb/forecast/forecast.hpp"
+#include "kindlb/json/json.hpp"
 #include "kindlb/kube/manifest.hpp"
 #include "kindlb/protocol/protocol.hpp"
 #include "yaml_text.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <utility>
 
@@ -24,7 +23,7 @@ Ordered notes_of(const std::vector<ForecastNote>& notes) {
 template <typename Resources>
 Ordered bodies_of(const Resources& resources) {
   auto out = Ordered::array();
-  for (const auto& resource : resources) out.push_back(Ordered::parse(resource.body));
+  for (const auto& resource : resources) out.push_back(json::parse_ordered(resource.body));
   return out;
 }
 
@@ -50,7 +49,7 @@ Ordered item_of(const ServiceForecast& forecast) {
   out["reasons"] = notes_of(forecast.reasons);
   if (!forecast.warnings.empty()) out["warnings"] = notes_of(forecast.warnings);
   if (!prediction.failure.empty()) out["failure"] = prediction.failure;
-  out["status"] = prediction.status ? Ordered::parse(kube::encode_status(*prediction.status))
+  out["status"] = prediction.status ? json::parse_ordered(kube::encode_status(*prediction.status))
                                     : Ordered::object();
   out["envoy"] = envoy_of(prediction);
   return out;
@@ -67,8 +66,7 @@ Ordered document_of(const std::vector<ServiceForecast>& forecasts) {
 }  // namespace
 
 std::string forecast_json(const std::vector<ServiceForecast>& forecasts) {
-  // Text from a manifest may be invalid UTF-8.
-  return document_of(forecasts).dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
+  return json::dump_ordered(document_of(forecasts), 2) + "\n";
 }
 
 std::string forecast_yaml(const std::vector<ServiceForecast>& forecasts) {

@@ -110,6 +110,14 @@ Json parse_bounded(std::string_view text, const Json::parser_callback_t& keep) {
   return Json::parse(text, keep, false);
 }
 
+Json parse_commented(std::string_view text) {
+  return Json::parse(text, nullptr, false, true);
+}
+
+nlohmann::ordered_json parse_ordered(std::string_view text) {
+  return nlohmann::ordered_json::parse(text, nullptr, false);
+}
+
 bool within_depth(const Json& json) {
   return within(json, kMaxDepth);
 }
@@ -118,8 +126,8 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string dump_ordered(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+std::string dump_ordered(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace kindlb::json

@@ -10,8 +10,7 @@
 // before the parser sees it, and every access checks the type.
 
 #include "kindlb/core/ip.hpp"
-
-#include <nlohmann/json.hpp>
+#include "kindlb/json/json.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -25,7 +24,7 @@
 
 namespace kindlb::protocol::codec {
 
-using json = nlohmann::json;
+using json::Json;
 
 /// One field of T: its name in JSON and the member it is stored in.
 template <typename T, typename Value>
@@ -56,33 +55,33 @@ struct EnumNames;
 // Writing ----------------------------------------------------------------------------------------
 
 template <typename T>
-json write(const T& value);
+Json write(const T& value);
 
 template <typename T>
-json write_value(const T& value) {
-  json out = json::object();
+Json write_value(const T& value) {
+  Json out = Json::object();
   std::apply([&](const auto&... field) { ((out[field.name] = write(value.*field.member)), ...); },
              Fields<T>::kAll);
   return out;
 }
 template <typename T>
-json write_value(const std::vector<T>& items) {
-  json out = json::array();
+Json write_value(const std::vector<T>& items) {
+  Json out = Json::array();
   for (const auto& item : items) out.push_back(write(item));
   return out;
 }
-inline json write_value(const core::IpAddress& address) {
+inline Json write_value(const core::IpAddress& address) {
   return address.text();
 }
-inline json write_value(const core::Cidr& cidr) {
+inline Json write_value(const core::Cidr& cidr) {
   return cidr.text();
 }
-inline json write_value(std::chrono::milliseconds duration) {
+inline Json write_value(std::chrono::milliseconds duration) {
   return duration.count();
 }
 
 template <typename T>
-json write(const T& value) {
+Json write(const T& value) {
   if constexpr (std::is_enum_v<T>) {
     for (const auto& [entry, name] : EnumNames<T>::kList)
       if (entry == value) return name;
@@ -99,7 +98,7 @@ json write(const T& value) {
 // the path to it: "unit: addresses: item 0: expected ...".
 
 template <typename T>
-bool read(const json& from, T& out, std::string& why);
+bool read(const Json& from, T& out, std::string& why);
 
 inline bool refuse(const char* wanted, std::string& why) {
   why = std::string("expected ") + wanted;
@@ -107,7 +106,7 @@ inline bool refuse(const char* wanted, std::string& why) {
 }
 
 template <typename T, typename Value>
-bool read_field(const json& from, const Field<T, Value>& field, T& out, std::string& why) {
+bool read_field(const Json& from, const Field<T, Value>& field, T& out, std::string& why) {
   const auto found = from.find(field.name);
   if (found == from.end()) {
     if (field.required) why = std::string(field.name) + ": missing";
@@ -119,14 +118,14 @@ bool read_field(const json& from, const Field<T, Value>& field, T& out, std::str
 }
 
 template <typename T>
-bool read_value(const json& from, T& out, std::string& why) {
+bool read_value(const Json& from, T& out, std::string& why) {
   if (!from.is_object()) return refuse("an object", why);
   return std::apply(
       [&](const auto&... field) { return (read_field(from, field, out, why) && ...); },
       Fields<T>::kAll);
 }
 template <typename T>
-bool read_value(const json& from, std::vector<T>& out, std::string& why) {
+bool read_value(const Json& from, std::vector<T>& out, std::string& why) {
   if (!from.is_array()) return refuse("a list", why);
   out.clear();
   for (const auto& item : from)
@@ -136,7 +135,7 @@ bool read_value(const json& from, std::vector<T>& out, std::string& why) {
     }
   return true;
 }
-inline bool read_value(const json& from, std::string& out, std::string& why) {
+inline bool read_value(const Json& from, std::string& out, std::string& why) {
   if (!from.is_string()) return refuse("text", why);
   out = from.get_ref<const std::string&>();
   return true;
@@ -144,22 +143,22 @@ inline bool read_value(const json& from, std::string& out, std::string& why) {
 
 /// IpAddress and Cidr: `T::parse` reads them from text.
 template <typename T>
-bool read_parsed(const json& from, T& out, const char* wanted, std::string& why) {
+bool read_parsed(const Json& from, T& out, const char* wanted, std::string& why) {
   const auto parsed = from.is_string() ? T::parse(from.get_ref<const std::string&>())
                                        : decltype(T::parse(std::string()))();
   if (!parsed) return refuse(wanted, why);
   out = *parsed;
   return true;
 }
-inline bool read_value(const json& from, core::IpAddress& out, std::string& why) {
+inline bool read_value(const Json& from, core::IpAddress& out, std::string& why) {
   return read_parsed(from, out, "an IP address", why);
 }
-inline bool read_value(const json& from, core::Cidr& out, std::string& why) {
+inline bool read_value(const Json& from, core::Cidr& out, std::string& why) {
   return read_parsed(from, out, "an address with its prefix length", why);
 }
 
 template <typename T>
-bool read_number(const json& from, T& out, std::string& why) {
+bool read_number(const Json& from, T& out, std::string& why) {
   // The parser keeps what is not negative as unsigned; no field of ours is negative.
   if (!from.is_number_unsigned()) return refuse("a number", why);
   const auto number = from.get<std::uint64_t>();
@@ -168,7 +167,7 @@ bool read_number(const json& from, T& out, std::string& why) {
   out = static_cast<T>(number);
   return true;
 }
-inline bool read_value(const json& from, std::chrono::milliseconds& out, std::string& why) {
+inline bool read_value(const Json& from, std::chrono::milliseconds& out, std::string& why) {
   std::uint32_t count = 0;
   if (!read_number(from, count, why)) return false;
   out = std::chrono::milliseconds(count);
@@ -176,7 +175,7 @@ inline bool read_value(const json& from, std::chrono::milliseconds& out, std::st
 }
 
 template <typename T>
-bool read_enum(const json& from, T& out, std::string& why) {
+bool read_enum(const Json& from, T& out, std::string& why) {
   if (from.is_string())
     for (const auto& [value, name] : EnumNames<T>::kList)
       if (from.get_ref<const std::string&>() == name) {
@@ -187,7 +186,7 @@ bool read_enum(const json& from, T& out, std::string& why) {
 }
 
 template <typename T>
-bool read(const json& from, T& out, std::string& why) {
+bool read(const Json& from, T& out, std::string& why) {
   if constexpr (std::is_enum_v<T>) {
     return read_enum(from, out, why);
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -224,16 +223,16 @@ inline bool is_within_limits(std::string_view text) {
 }
 
 /// Return the object in `text`, or a discarded value with the reason in `why`.
-inline json parse_object(std::string_view text, std::size_t limit, std::string& why) {
-  json parsed = json::value_t::discarded;
+inline Json parse_object(std::string_view text, std::size_t limit, std::string& why) {
+  Json parsed = Json::value_t::discarded;
   if (text.size() > limit) {
     why = "longer than " + std::to_string(limit) + " bytes";
     return parsed;
   }
-  if (is_within_limits(text)) parsed = json::parse(text, nullptr, false);
+  if (is_within_limits(text)) parsed = json::parse_bounded(text);
   if (parsed.is_object()) return parsed;
   why = "not a JSON object";
-  return json::value_t::discarded;
+  return Json::value_t::discarded;
 }
 
 }  // namespace kindlb::protocol::codec

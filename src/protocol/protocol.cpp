@@ -155,17 +155,12 @@ struct Fields<Bye> {
 
 namespace {
 
-using codec::json;
+using codec::Json;
 using codec::parse_object;
-
-/// Text from outside (Envoy's, a user's) may hold bytes that are not UTF-8: they are replaced.
-std::string text_of(const json& object) {
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 /// Try the alternatives of Message in turn; nothing when none of them has that type name.
 template <std::size_t Index = 0>
-std::optional<Message> read_as(const std::string& type, const json& object, std::string& why) {
+std::optional<Message> read_as(const std::string& type, const Json& object, std::string& why) {
   if constexpr (Index == std::variant_size_v<Message>) {
     why = "unknown type " + type;
     return std::nullopt;
@@ -184,7 +179,7 @@ bool is_type_of(const std::variant<Alternatives...>& /*tag*/, const std::string&
   return ((type == codec::Fields<Alternatives>::kType) || ...);
 }
 
-std::string type_of(const json& object) {
+std::string type_of(const Json& object) {
   const auto found = object.find("type");
   if (found == object.end() || !found->is_string()) return {};
   return found->get<std::string>();
@@ -207,18 +202,18 @@ std::string cluster_of(const std::string& owner) {
 std::string encode(const Message& message) {
   const auto body = std::visit(
       []<typename T>(const T& alternative) {
-        json out = codec::write(alternative);
+        Json out = codec::write(alternative);
         out["type"] = codec::Fields<T>::kType;
         return out;
       },
       message);
-  return text_of(body) + "\n";
+  return json::dump(body) + "\n";
 }
 
 std::optional<Message> decode(std::string_view line, std::string* why) {
   std::string reason;
   std::optional<Message> out;
-  const json object = parse_object(line, kMaxLine, reason);
+  const Json object = parse_object(line, kMaxLine, reason);
   if (!object.is_discarded()) out = read_as(type_of(object), object, reason);
   if (why != nullptr) *why = std::move(reason);
   return out;
@@ -226,7 +221,7 @@ std::optional<Message> decode(std::string_view line, std::string* why) {
 
 std::optional<std::uint64_t> refused_id(std::string_view line) {
   std::string why;
-  const json object = parse_object(line, kMaxLine, why);
+  const Json object = parse_object(line, kMaxLine, why);
   if (object.is_discarded() || !is_type_of(Message{}, type_of(object))) return std::nullopt;
   const auto found = object.find("id");
   std::uint64_t id = 0;
@@ -235,12 +230,12 @@ std::optional<std::uint64_t> refused_id(std::string_view line) {
 }
 
 std::string encode_state(const AgentState& state) {
-  return text_of(codec::write(state)) + "\n";
+  return json::dump(codec::write(state)) + "\n";
 }
 
 std::optional<AgentState> decode_state(std::string_view text) {
   std::string why;
-  const json object = parse_object(text, kMaxLine, why);
+  const Json object = parse_object(text, kMaxLine, why);
   AgentState out;
   if (object.is_discarded() || !codec::read(object, out, why)) return std::nullopt;
   return out;

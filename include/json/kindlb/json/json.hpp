@@ -44,14 +44,21 @@ void erase_at(Json& root, Path path, const char* key);
 /// copying and destroying a tree recurses, so deep input could exhaust the stack.
 Json parse_bounded(std::string_view text);
 
+/// Parse a text of our own, in which comments are allowed.
+Json parse_commented(std::string_view text);
+
+/// Parse JSON that we wrote ourselves, keeping the order of its fields.
+nlohmann::ordered_json parse_ordered(std::string_view text);
+
 /// Return whether `json` nests no deeper than parse_bounded() admits. For trees that grew by
 /// patches.
 bool within_depth(const Json& json);
 
 /// Serialize on one line. Bytes that are not UTF-8 become U+FFFD instead of an exception.
 std::string dump(const Json& json);
-/// The same for objects whose fields keep the order in which they were added.
-std::string dump_ordered(const nlohmann::ordered_json& json);
+/// The same for objects whose fields keep the order in which they were added; with `indent`, on
+/// several lines.
+std::string dump_ordered(const nlohmann::ordered_json& json, int indent = -1);
 
 /// Return the strings of the object that `path` leads to; members of another type are left out.
 std::map<std::string, std::string> text_map_at(const Json& root, Path path);
