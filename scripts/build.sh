@@ -19,7 +19,8 @@ configure() {
 compile() { # compile TARGET...
   local arguments=(--build "build/$preset")
   (($# == 0)) || arguments+=(--target "$@")
-  [[ -z ${JOBS:-} ]] || arguments+=(--parallel "$JOBS")
+  # Batches are large: with ninja's own default, two more than there are cores, they slow each other down.
+  arguments+=(--parallel "${JOBS:-$(nproc)}")
   cmake "${arguments[@]}" >&2 || die "the build of '$preset' failed: see the first error above"
 }
 
