@@ -1,10 +1,9 @@
 #include "kindlb/envoy/render.hpp"
 #include "kindlb/forecast/forecast.hpp"
+#include "kindlb/json/json.hpp"
 #include "kindlb/kube/manifest.hpp"
 #include "kindlb/protocol/protocol.hpp"
 #include "yaml_text.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <utility>
 
@@ -67,8 +66,7 @@ Ordered document_of(const std::vector<ServiceForecast>& forecasts) {
 }  // namespace
 
 std::string forecast_json(const std::vector<ServiceForecast>& forecasts) {
-  // Text from a manifest may be invalid UTF-8.
-  return document_of(forecasts).dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
+  return json::dump_ordered(document_of(forecasts), 2) + "\n";
 }
 
 std::string forecast_yaml(const std::vector<ServiceForecast>& forecasts) {

@@ -1,8 +1,7 @@
 #include "yaml_text.hpp"
 
+#include "kindlb/json/json.hpp"
 #include "kindlb/yaml/node.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -42,7 +41,7 @@ std::string scalar(const Ordered& value) {
                             text.find_first_of(":T") != std::string::npos;
     if (is_plain(text) && !suspicious && std::holds_alternative<std::string>(meaning)) return text;
   }
-  return value.dump(-1, ' ', false, Ordered::error_handler_t::replace);
+  return json::dump_ordered(value);
 }
 
 bool is_block(const Ordered& value) {

@@ -1,4 +1,6 @@
+#include "kindlb/json/json.hpp"
 #include "kindlb/yaml/fields.hpp"
+#include "kindlb/yaml/json.hpp"
 #include "kindlb/yaml/node.hpp"
 
 #include <doctest/doctest.h>
@@ -212,4 +214,10 @@ TEST_CASE("fields are read strictly") {
   SUBCASE("not even a map") {
     CHECK(holds(first("- 1\n"), "expected a map, not a list"));
   }
+}
+
+TEST_CASE("a tree becomes JSON with scalars as kubectl reads them") {
+  const auto tree = yaml::to_json(one("a: [1, -1, 1.5, yes, \"1\", ~]\nb: {}\n"));
+  CHECK(json::dump(tree) == R"({"a":[1,-1,1.5,true,"1",null],"b":{}})");
+  CHECK(tree["a"][0].is_number_unsigned());
 }

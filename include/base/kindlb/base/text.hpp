@@ -1,6 +1,6 @@
 #pragma once
-// ASCII text: trimming, case, and comma-separated lists as users write them in annotations and
-// flags. All of it is locale-independent and allocates only what it returns.
+// ASCII text: trimming, case, control characters, and comma-separated lists as users write them in
+// annotations and flags. All of it is locale-independent and allocates only what it returns.
 
 #include <string>
 #include <string_view>
@@ -22,6 +22,18 @@ inline std::string lowered(std::string_view text) {
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return out;
+}
+
+/// Return whether the byte controls a terminal or ends a line instead of showing something.
+inline bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+/// Return `text` on one line and harmless on a terminal: each control character becomes `instead`.
+inline std::string printable(std::string text, char instead = ' ') {
+  for (char& c : text)
+    if (is_control(c)) c = instead;
+  return text;
 }
 
 /// Split "a, b,,c" into a, b, c: items are trimmed, empty ones left out.
