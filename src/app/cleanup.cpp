@@ -126,7 +126,7 @@ int cleanup(const Options& options) {
   const auto found = find_leftovers(*engine);
   if (!found.ok()) return report_error(found.error());
   if (found->none()) {
-    std::printf("There is nothing of kindlb on this engine.\n");
+    std::printf("There is nothing to remove: kindlb has left nothing on this engine.\n");
     return 0;
   }
   if (!confirmed(options, *found)) {

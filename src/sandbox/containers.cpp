@@ -32,7 +32,7 @@ Result<std::string> ensure_echo_image(docker::Engine& engine, const std::string&
   std::string program(std::istreambuf_iterator<char>(in), {});
   if (!in || program.empty())
     return Error{ErrorKind::Invalid, "read the echo program " + binary,
-                 "no such file or not readable; `make build` leaves kindlb-echo next to kindlb"};
+                 "no such file, or not readable; `make build` puts kindlb-echo next to kindlb"};
   core::Hasher hasher;
   hasher.add(program).add(kDockerfile);
   auto reference = "kindlb-echo:" + hasher.text();

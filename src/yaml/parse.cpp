@@ -185,7 +185,7 @@ class Builder final : public YAML::EventHandler {
     const auto& again = (*std::next(twice))->place;
     mark.line = again.line - 1;
     mark.column = again.column - 1;
-    stop(mark, "'" + (*twice)->text + "' is given twice; first in line " +
+    stop(mark, "'" + (*twice)->text + "' is given twice; first on line " +
                    std::to_string((*twice)->place.line));
   }
 

@@ -138,7 +138,7 @@ TEST_CASE("anchors, aliases and merge keys are resolved") {
 
 TEST_CASE("what cannot be parsed is reported with its place") {
   CHECK(complaint("a: [1\nb: 2\n").starts_with("f.yaml:2:"));
-  CHECK(complaint("a: 1\nb: 2\na: 3\n") == "f.yaml:3:1: 'a' is given twice; first in line 1");
+  CHECK(complaint("a: 1\nb: 2\na: 3\n") == "f.yaml:3:1: 'a' is given twice; first on line 1");
   CHECK(complaint("a: b: c\n").starts_with("f.yaml:1:"));
   CHECK(holds(complaint("a:\n\tb: 1\n"), "indented with a tab"));
   CHECK_FALSE(holds(complaint("a: \"\\\n\n\x01\\\x02\"\n"), "\x02"));
