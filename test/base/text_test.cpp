@@ -41,4 +41,5 @@ TEST_CASE("lists lose white space and empty items") {
   CHECK(base::split_list(" a, b,,c ,") == std::vector<std::string>{"a", "b", "c"});
   CHECK(base::split_list("").empty());
   CHECK(base::joined({"a", "b"}) == "a, b");
+  CHECK(base::joined(std::vector<std::string_view>{"a"}, "; ") == "a");
 }

@@ -47,10 +47,14 @@ inline std::vector<std::string> split_list(std::string_view text) {
   return out;
 }
 
-/// Join items with ", ", for messages.
-inline std::string joined(const std::vector<std::string>& items) {
+/// Join strings of any kind, for messages: "a, b".
+template <typename Items = std::vector<std::string>>
+std::string joined(const Items& items, std::string_view separator = ", ") {
   std::string out;
-  for (const auto& item : items) out += (out.empty() ? "" : ", ") + item;
+  for (const auto& item : items) {
+    if (!out.empty()) out += separator;
+    out += item;
+  }
   return out;
 }
 
