@@ -37,7 +37,7 @@ core::Result<FeatureGates> FeatureGates::parse(const std::string& text) {
     const auto found = gates_by_name().find(name);
     if (found == gates_by_name().end())
       return core::Error{core::ErrorKind::Invalid, "parse feature gate '" + name + "'",
-                         "unknown feature gate; known are " + known()};
+                         "unknown feature gate; known gates: " + known()};
     if (value != "true" && value != "false")
       return core::Error{core::ErrorKind::Invalid, "parse feature gate '" + part + "'",
                          "use " + name + "=true or " + name + "=false"};

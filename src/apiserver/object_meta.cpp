@@ -1,5 +1,6 @@
 #include "object_meta.hpp"
 
+#include "kindlb/base/random_name.hpp"
 #include "kindlb/base/text.hpp"
 #include "schema/validation.hpp"
 
@@ -13,7 +14,7 @@
 namespace kindlb::apiserver {
 
 namespace {
-/// Not cryptographic: uids and suffixes have to be unique, not secret.
+/// Not cryptographic: uids have to be unique, not secret.
 std::uint64_t random_bits() {
   thread_local std::mt19937_64 generator{std::random_device{}()};
   return generator();
@@ -80,13 +81,6 @@ std::string new_uid() {
                      high & 0xFFFFU, low >> 48U, low & 0xFFFFFFFFFFFFULL);
 }
 
-std::string random_name_suffix() {
-  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
-  std::string out;
-  for (int i = 0; i < 5; ++i) out += kLetters[random_bits() % kLetters.size()];
-  return out;
-}
-
 std::string rfc3339(std::time_t time) {
   std::tm parts{};
   gmtime_r(&time, &parts);
@@ -135,7 +129,7 @@ void fill_system_metadata(Json& object, const Resource& resource, const std::str
   if (resource.namespaced) meta["namespace"] = ns;
   const auto prefix = text_at(meta, {"generateName"});
   if (text_at(meta, {"name"}).empty() && !prefix.empty())
-    meta["name"] = prefix + random_name_suffix();
+    meta["name"] = prefix + base::random_name(kGeneratedSuffix);
   meta["uid"] = new_uid();
   meta["creationTimestamp"] = now_rfc3339();
   meta.erase("generation");

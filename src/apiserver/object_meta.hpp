@@ -13,11 +13,11 @@
 
 namespace kindlb::apiserver {
 
+/// How many random characters generateName appends (base::random_name), as in kube-apiserver.
+inline constexpr std::size_t kGeneratedSuffix = 5;
+
 /// Return a random UUID, version 4.
 std::string new_uid();
-/// Return what generateName appends: five characters of kube-apiserver's alphabet, which has no
-/// vowels (no words) and no characters that look alike.
-std::string random_name_suffix();
 /// "2026-01-31T12:00:00Z"
 std::string rfc3339(std::time_t time);
 std::string now_rfc3339();

@@ -9,6 +9,7 @@
 #include "kindlb/controller/kind_clusters.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/kube/api.hpp"
+#include "kindlb/protocol/protocol.hpp"
 #include "kindlb/proxy/containers.hpp"
 #include "kindlb/sandbox/containers.hpp"
 #include "startup.hpp"
@@ -74,13 +75,8 @@ std::size_t release_services(docker::Engine& engine, const std::vector<proxy::Pr
     const auto state = proxy::read_state(engine, one.id);
     if (!state.ok()) continue;
     for (const auto& unit : state->units) {
-      const auto first = unit.owner.find('/');
-      const auto second = unit.owner.find('/', first + 1);
-      if (second == std::string::npos) continue;
-      const core::ServiceKey key{unit.owner.substr(0, first),
-                                 unit.owner.substr(first + 1, second - first - 1),
-                                 unit.owner.substr(second + 1)};
-      by_cluster[key.cluster].push_back({key, unit.unit, true});
+      const auto key = protocol::parse_owner(unit.owner);
+      if (key) by_cluster[key->cluster].push_back({*key, unit.unit, true});
     }
   }
   const auto nodes = engine.list_containers({controller::kKindClusterLabel});
@@ -130,7 +126,7 @@ int cleanup(const Options& options) {
   const auto found = find_leftovers(*engine);
   if (!found.ok()) return report_error(found.error());
   if (found->none()) {
-    std::printf("There is nothing of kindlb on this engine.\n");
+    std::printf("There is nothing to remove: kindlb has left nothing on this engine.\n");
     return 0;
   }
   if (!confirmed(options, *found)) {

@@ -139,7 +139,7 @@ void add_conformance_flags(CLI::App& command, ConformanceOptions& options) {
       ->group(kGroup);
   command
       .add_option("--namespace-prefix", settings.namespace_prefix,
-                  "The beginning of the name of the namespace that is created for the tests")
+                  "The prefix of the name of the namespace that the tests use")
       ->type_name("PREFIX")
       ->check(check_prefix)
       ->capture_default_str()

@@ -2,13 +2,13 @@
 
 #include "command_words.hpp"
 #include "flags.hpp"
+#include "kindlb/base/environment.hpp"
 #include "kindlb/profile/profile.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -50,8 +50,8 @@ class Definitions {
   Definitions() : app_(kIntroduction, "kindlb") {
     // Not CLI11's envname(): several commands have this flag and share its target, and CLI11 would
     // apply the variable for the commands that were not given, over the flag of the one that was.
-    const char* const image = std::getenv("KINDLB_ENVOY_IMAGE");  // NOLINT(concurrency-mt-unsafe)
-    if (image != nullptr && *image != '\0') options_.envoy_image = image;
+    if (const auto image = base::environment("KINDLB_ENVOY_IMAGE"); !image.empty())
+      options_.envoy_image = image;
     app_.require_subcommand(1);
     add_run();
     add_plan();

@@ -3,6 +3,9 @@
 // is an answer (--exit-code); everything that prevents an answer is 2.
 
 #include "commands.hpp"
+#include "kindlb/base/environment.hpp"
+#include "kindlb/base/errno_text.hpp"
+#include "kindlb/base/number.hpp"
 #include "kindlb/forecast/cluster_facts.hpp"
 #include "kindlb/forecast/forecast.hpp"
 #include "kindlb/kube/manifest.hpp"
@@ -10,12 +13,8 @@
 #include "startup.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -75,11 +74,8 @@ Result<forecast::ClusterFacts> read_facts(const std::string& file) {
 /// The time that the plan assumes, in conditions for example; $SOURCE_DATE_EPOCH makes the output
 /// reproducible.
 core::Timestamp now() {
-  const char* const fixed = std::getenv("SOURCE_DATE_EPOCH");  // NOLINT(concurrency-mt-unsafe)
-  long seconds = 0;
-  if (fixed != nullptr &&
-      std::from_chars(fixed, fixed + std::strlen(fixed), seconds).ec == std::errc{})
-    return core::Timestamp(std::chrono::seconds(seconds));
+  if (const auto fixed = base::parse_number<long>(base::environment("SOURCE_DATE_EPOCH")))
+    return core::Timestamp(std::chrono::seconds(*fixed));
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
@@ -118,8 +114,7 @@ int plan(const Options& options) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written)  // exit code 2: 1 is an answer of --exit-code
-    return report_error({ErrorKind::Unavailable, "standard output",
-                         std::strerror(errno)});  // NOLINT(concurrency-mt-unsafe)
+    return report_error({ErrorKind::Unavailable, "standard output", base::errno_text()});
   return options.plan.exit_code && std::ranges::any_of(*forecasts, has_problem) ? 1 : 0;
 }
 

@@ -37,7 +37,7 @@ Result<void> annotate(const Options& options, const std::string& path, const cha
                message.empty() ? answer->body : message};
 }
 
-/// Checked here, because the workloads fall back to the default for a value that is no number.
+/// Checked here, because the workloads fall back to the default for a value that is not a number.
 Result<void> scale(const Options& options) {
   const auto& text = options.sandbox.argument;
   const bool number =

@@ -62,7 +62,7 @@ void StopSignal::before_forced_exit(std::function<void()> action) {
 
 void StopSignal::end(int code) {
   const std::lock_guard lock(mutex_);
-  // _exit and not exit: destructors of static objects would run under the feet of other threads.
+  // _exit and not exit: other threads still use the static objects that exit() would destroy.
   if (before_forced_exit_) before_forced_exit_();
   _exit(code);
 }

@@ -15,8 +15,8 @@ class MachineClock final : public Clock {
 }  // namespace
 
 const Clock& machine_clock() {
-  static const MachineClock clock;
-  return clock;
+  static const MachineClock kClock;
+  return kClock;
 }
 
 }  // namespace kindlb::base

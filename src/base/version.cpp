@@ -4,8 +4,8 @@ namespace kindlb::base {
 
 // The only source that sees KINDLB_VERSION: a new version recompiles this file and no other.
 const std::string& version() {
-  static const std::string text = KINDLB_VERSION;
-  return text;
+  static const std::string kVersion = KINDLB_VERSION;
+  return kVersion;
 }
 
 }  // namespace kindlb::base

@@ -3,6 +3,7 @@
 // the test's Services and pods (which may have 63 characters). Titles are those of the KEP, which
 // takes most of them from Kubernetes' own e2e suite.
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/conformance/runner.hpp"
 #include "test.hpp"
 
@@ -18,9 +19,7 @@ std::string rule_of(const Test& test) {
   if (!test.optional || test.features == std::vector<std::string>{kUnknownFeature})
     return "required";
   if (test.features.empty()) return "may be refused";
-  std::string names;
-  for (const auto& feature : test.features) names += (names.empty() ? "" : ", ") + feature;
-  return "requires " + names;
+  return "requires " + base::joined(test.features);
 }
 }  // namespace
 

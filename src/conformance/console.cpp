@@ -1,11 +1,12 @@
 #include "kindlb/conformance/console.hpp"
 
+#include "kindlb/base/text.hpp"
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -30,13 +31,6 @@ std::string activity(const ConformanceProgress::Running& running) {
   return running.state.empty() ? "starting" : running.state;
 }
 
-/// Messages of a provider or server may have several lines, or control characters that move the
-/// cursor.
-void make_printable(std::string& line) {
-  std::ranges::replace_if(
-      line, [](unsigned char c) { return c < 0x20; }, ' ');
-}
-
 bool is_due(seconds before, seconds now) {
   const auto words = [](seconds time) {
     return time < kFirstReport ? 0 : 1 + (time - kFirstReport) / kReportInterval;
@@ -51,7 +45,7 @@ std::string live_line(const ConformanceProgress& progress, std::size_t width) {
   if (progress.failed > 0) line += fmt::format(", {} failed", progress.failed);
   for (const auto& [test, running] : progress.running)
     line += fmt::format("{}{}: {}", line.empty() ? "" : " | ", test, activity(running));
-  make_printable(line);
+  line = base::printable(std::move(line));
   if (line.size() <= width) return line;
   return line.substr(0, width < 3 ? 0 : width - 3) + "...";
 }
@@ -109,11 +103,10 @@ void Console::tests_finished(const conformance::Report& report) {
 }
 
 /// Erase the live line, print above it, draw it again.
-void Console::print(std::string line) {
-  make_printable(line);
+void Console::print(const std::string& line) {
   if (!drawn_.empty()) std::fputs("\r\033[K", stderr);
   drawn_.clear();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", base::printable(line).c_str());
   draw();
 }
 

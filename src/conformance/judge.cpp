@@ -1,5 +1,7 @@
 #include "kindlb/conformance/judge.hpp"
 
+#include "kindlb/core/eligibility.hpp"
+
 #include <algorithm>
 #include <string_view>
 
@@ -150,8 +152,7 @@ ObservedStatus observed_status(const core::Service& service) {
   for (const auto& condition : service.status.conditions)
     if (condition.type.starts_with(kConditionPrefix)) out.conditions.push_back(condition);
   out.has_address = !service.status.ingress.empty();
-  out.has_finalizer =
-      std::ranges::find(service.finalizers, core::kFinalizer) != service.finalizers.end();
+  out.has_finalizer = core::has_finalizer(service);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "kindlb/conformance/report.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/json/json.hpp"
 
 #include <fmt/format.h>
@@ -15,14 +16,9 @@ std::string in_seconds(milliseconds time) {
   return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
 }
 
-/// Messages of a server need not be UTF-8, which dump() would throw on.
-std::string to_text(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 /// XML 1.0 cannot represent most control characters, nor U+FFFE and U+FFFF.
 std::string xml_escaped(const std::string& any) {
-  auto text = Json::parse(to_text(any, -1)).get<std::string>();
+  auto text = Json::parse(json::dump(any)).get<std::string>();
   for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
     for (auto at = text.find(none); at != std::string::npos; at = text.find(none))
       text.replace(at, none.size(), "?");
@@ -151,8 +147,7 @@ std::string to_table(const Report& report) {
     auto why = one.outcome.reason;
     for (const auto& note : one.notes) why += (why.empty() ? "" : "; ") + note;
     // Messages of a provider or server may have several lines.
-    std::ranges::replace_if(
-        why, [](unsigned char c) { return c < 0x20; }, ' ');
+    why = base::printable(std::move(why));
     out += fmt::format("{:<{}}  {:<7}  {:>7}  {}\n", one.name, width, name_of(one.outcome.verdict),
                        in_seconds(one.took), why);
   }
@@ -176,7 +171,7 @@ std::string to_json(const Report& report) {
                  {"skip", report.count(Verdict::Skip)},
                  {"stopped", report.count(Verdict::Stopped)},
                  {"tests", tests}};
-  return to_text(out, 2) + "\n";
+  return json::dump(out, 2) + "\n";
 }
 
 std::string to_junit(const Report& report) {
@@ -205,7 +200,7 @@ std::string to_json(const std::vector<TestInfo>& tests) {
   Json out = Json::array();
   for (const auto& one : tests)
     out.push_back({{"name", one.name}, {"rule", one.rule}, {"title", one.title}});
-  return to_text(out, 2) + "\n";
+  return json::dump(out, 2) + "\n";
 }
 
 }  // namespace kindlb::conformance

@@ -27,7 +27,7 @@ std::vector<const Test*> chosen_tests(const std::string& focus) {
 /// For a field of another type than the API defines. Tests read JSON with throwing accessors, since
 /// they only read from the API server, and this is where the exception ends.
 std::string malformed_answer(const Json::exception& problem) {
-  return fmt::format("malformed answer of the API server: {}", problem.what());
+  return fmt::format("malformed answer from the API server: {}", problem.what());
 }
 
 /// Forwards one call at a time.

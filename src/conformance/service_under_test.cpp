@@ -146,7 +146,7 @@ EarlyEnd ServiceUnderTest::await(
     if (service) context_.report_status(describe(observed));
     auto judgement = judge(observed, {elapsed_since(begin), elapsed_since(since)});
     if (!service && judgement.step != Step::Proceed)
-      judgement.reason += "; the API server does not answer any more: " + service.error().text();
+      judgement.reason += "; the API server no longer answers: " + service.error().text();
     return judgement;
   };
   auto judgement = judge_now();

@@ -1,5 +1,6 @@
 // What every provider must do, also those that were written before KEP-4631.
 
+#include "kindlb/core/eligibility.hpp"
 #include "service_under_test.hpp"
 
 #include <fmt/format.h>
@@ -20,9 +21,6 @@ constexpr int kShutdownDelay = 60;
 /// How long kube-proxy takes to follow a change; traffic to a stale target fails after that.
 constexpr milliseconds kProxyLag{3'000};
 
-bool has_finalizer(const core::Service& service) {
-  return observed_status(service).has_finalizer;
-}
 bool has_no_address(const core::Service& service) {
   return service.status.ingress.empty();
 }
@@ -118,8 +116,8 @@ EarlyEnd check_node_port_change(TestContext& context, ServiceUnderTest& web, con
   return std::nullopt;
 }
 
-/// Leave the Service without endpoints, then with endpoints again, through its selector, which is
-/// no load-balancer field: conditions need not change.
+/// Leave the Service without endpoints, then with endpoints again, through its selector. That is
+/// not a load-balancer field, so conditions need not change.
 EarlyEnd check_pods_lost_and_found(ServiceUnderTest& web, const Port& port) {
   const auto also_needs = [](const Json& value) {
     return Json{{"selector", {{"kindlb.dev/nobody-has-this", value}}}};
@@ -168,13 +166,15 @@ Outcome udp_type_and_ports(TestContext& context) {
 /// remove it makes Services undeletable.
 Outcome cleanup_finalizer(TestContext& context) {
   ServiceUnderTest web(context);
-  const auto has_none = [](const core::Service& service) { return !has_finalizer(service); };
+  const auto has_none = [](const core::Service& service) { return !core::has_finalizer(service); };
   if (auto end = web.publish({})) return *end;
-  if (auto end = web.await_state("the clean-up finalizer to appear", has_finalizer)) return *end;
+  if (auto end = web.await_state("the clean-up finalizer to appear", core::has_finalizer))
+    return *end;
   if (auto end = web.patch({{"type", "ClusterIP"}})) return *end;
   if (auto end = web.await_state("the clean-up finalizer to be removed", has_none)) return *end;
   if (auto end = web.become_load_balancer()) return *end;
-  if (auto end = web.await_state("the clean-up finalizer to appear", has_finalizer)) return *end;
+  if (auto end = web.await_state("the clean-up finalizer to appear", core::has_finalizer))
+    return *end;
   if (auto end = web.remove()) return *end;
   return {};
 }

@@ -1,20 +1,17 @@
 #include "traffic.hpp"
 
+#include "kindlb/base/errno_text.hpp"
 #include "kindlb/http/client.hpp"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 namespace kindlb::conformance {
@@ -24,33 +21,8 @@ using core::Error;
 using core::ErrorKind;
 using core::Result;
 
-constexpr int kMaxStaleAnswers = 64;
-
-std::pair<sockaddr_storage, socklen_t> name_of(const core::Target& target) {
-  sockaddr_storage storage{};
-  const auto& bytes = target.address.bytes();
-  if (target.address.family() == core::IpFamily::V4) {
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_port = htons(target.port);
-    std::memcpy(&name.sin_addr, bytes.data(), sizeof name.sin_addr);
-    std::memcpy(&storage, &name, sizeof name);
-    return {storage, sizeof name};
-  }
-  sockaddr_in6 name{};
-  name.sin6_family = AF_INET6;
-  name.sin6_port = htons(target.port);
-  std::memcpy(&name.sin6_addr, bytes.data(), sizeof name.sin6_addr);
-  std::memcpy(&storage, &name, sizeof name);
-  return {storage, sizeof name};
-}
-
 Error failure(const core::Target& target, const std::string& what) {
   return {ErrorKind::Unavailable, "UDP " + target.text(), what};
-}
-
-std::string errno_text() {
-  return std::generic_category().message(errno);
 }
 
 core::IpAddress address_of(const sockaddr& name) {
@@ -78,35 +50,16 @@ Result<std::string> http_get(const core::Target& target, const std::string& path
   return std::move(answer->body);
 }
 
-/// Connected, so that the kernel reports ICMP errors ("connection refused") and filters out
-/// datagrams from other sources.
-UdpClient::UdpClient(const core::Target& target) : target_(target) {
-  const auto [name, size] = name_of(target);
-  fd_ = socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd_ >= 0 && connect(fd_, reinterpret_cast<const sockaddr*>(&name), size) != 0) {
-    close(fd_);
-    fd_ = -1;
-  }
-}
-
-UdpClient::~UdpClient() {
-  if (fd_ >= 0) close(fd_);
-}
+UdpClient::UdpClient(const core::Target& target)
+    : target_(target), socket_(target.address.text(), target.port) {}
 
 Result<std::string> UdpClient::exchange(const std::string& request,
                                         std::chrono::milliseconds limit) {
-  if (fd_ < 0) return failure(target_, "no route from this machine");
-  std::array<char, 2048> answer{};
-  for (int late = 0; late < kMaxStaleAnswers; ++late)  // answers to earlier questions
-    if (recv(fd_, answer.data(), answer.size(), MSG_DONTWAIT) < 0) break;
-  if (send(fd_, request.data(), request.size(), MSG_NOSIGNAL) < 0)
-    return failure(target_, errno_text());
-  pollfd ready{fd_, POLLIN, 0};
-  if (poll(&ready, 1, static_cast<int>(limit.count())) <= 0)
-    return failure(target_, "no answer within " + std::to_string(limit.count()) + " ms");
-  const auto got = recv(fd_, answer.data(), answer.size(), MSG_DONTWAIT);
-  if (got < 0) return failure(target_, errno_text());
-  return std::string(answer.data(), static_cast<std::size_t>(got));
+  if (!socket_) return failure(target_, "no route from this machine");
+  auto answer = socket_.exchange(request, limit);
+  if (answer) return std::move(*answer);
+  if (errno != ETIMEDOUT) return failure(target_, base::errno_text());
+  return failure(target_, "no answer within " + std::to_string(limit.count()) + " ms");
 }
 
 std::vector<core::IpAddress> resolve(const std::string& host) {
@@ -126,15 +79,8 @@ std::vector<core::IpAddress> resolve(const std::string& host) {
 }
 
 std::optional<core::IpAddress> local_address(const core::Target& target) {
-  const auto [name, size] = name_of(target);
-  const int fd = socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  sockaddr_storage own{};
-  socklen_t own_size = sizeof own;
-  const bool known = fd >= 0 && connect(fd, reinterpret_cast<const sockaddr*>(&name), size) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size) == 0;
-  if (fd >= 0) close(fd);
-  if (!known) return std::nullopt;
-  return address_of(reinterpret_cast<const sockaddr&>(own));
+  const auto source = base::UdpSocket(target.address.text(), target.port).source();
+  return source ? core::IpAddress::parse(*source) : std::nullopt;
 }
 
 /// RFC 1918, carrier-grade NAT, link-local, loopback, and their IPv6 counterparts.

@@ -1,6 +1,7 @@
 #pragma once
 // Clients of the load balancers under test, on this machine. Every call has a time limit.
 
+#include "kindlb/base/udp_socket.hpp"
 #include "kindlb/core/proxy_config.hpp"
 #include "kindlb/core/result.hpp"
 
@@ -21,9 +22,6 @@ core::Result<std::string> http_get(const core::Target& target, const std::string
 class UdpClient {
  public:
   explicit UdpClient(const core::Target& target);
-  ~UdpClient();
-  UdpClient(const UdpClient&) = delete;
-  UdpClient& operator=(const UdpClient&) = delete;
 
   /// Send one datagram and return the first that comes back. Late answers to earlier requests are
   /// discarded first.
@@ -31,7 +29,7 @@ class UdpClient {
 
  private:
   core::Target target_;
-  int fd_ = -1;
+  base::UdpSocket socket_;
 };
 
 /// Return the source address that this machine uses towards that target. Sends nothing.

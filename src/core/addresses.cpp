@@ -46,7 +46,7 @@ std::optional<IpAddress> highest_free(const AddressSpace& space) {
 }
 
 std::string where_from(const AddressSpace& space) {
-  const auto network = Cidr{space.subnet.first(), space.subnet.length}.text();
+  auto network = Cidr{space.subnet.first(), space.subnet.length}.text();
   if (space.pools.empty()) return network;
   std::string out;
   for (const auto& pool : space.pools) out += (out.empty() ? "" : ", ") + pool.text();

@@ -37,8 +37,8 @@ struct DesiredState {
 /// Fill in hash, request and verdict.
 DesiredState begin_desired_state(const ServiceSnapshot& snapshot, const Policy& policy);
 
-/// Fill in addresses, paths, configuration and revision. On failure return the family that no
-/// address is available for (or may be allocated for yet).
+/// Fill in addresses, paths, configuration and revision. On failure return the family that gets no
+/// address: none is left, or none may be allocated yet.
 std::optional<IpFamily> complete_desired_state(DesiredState& desired);
 
 std::vector<Ingress> wanted_ingress(const DesiredState& desired);

@@ -1,8 +1,8 @@
 #include "kindlb/core/ip.hpp"
 
-#include <arpa/inet.h>
+#include "kindlb/base/number.hpp"
 
-#include <charconv>
+#include <arpa/inet.h>
 
 namespace kindlb::core {
 
@@ -62,13 +62,9 @@ std::optional<Cidr> Cidr::parse(std::string_view text) {
   const auto slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   const auto address = IpAddress::parse(text.substr(0, slash));
-  const auto digits = text.substr(slash + 1);
-  unsigned length = 0;
-  const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-  if (!address || ec != std::errc{} || end != digits.data() + digits.size() || digits.empty())
-    return std::nullopt;
-  if (length > address->bits()) return std::nullopt;
-  return Cidr{*address, length};
+  const auto length = base::parse_number<unsigned>(text.substr(slash + 1));
+  if (!address || !length || *length > address->bits()) return std::nullopt;
+  return Cidr{*address, *length};
 }
 
 Cidr Cidr::host(const IpAddress& address) {

@@ -10,7 +10,8 @@ namespace kindlb::core {
 
 namespace {
 
-/// When to plan again for a resource that another container may release: that is no event we see.
+/// When to plan again while another container holds what the Service needs: its release causes no
+/// event that we watch.
 constexpr std::chrono::seconds kLookAgain{30};
 
 /// Return a Warning Event for each ignored annotation. Sent once per change of the Service.

@@ -8,8 +8,8 @@ namespace kindlb::core {
 
 namespace {
 
-/// Return why no target can be reached, or nothing. A problem with some endpoints is none while
-/// others are served.
+/// Return why no target can be reached, or nothing. Problems with single endpoints do not count as
+/// long as others are served.
 std::string path_problem(const DesiredState& desired) {
   for (const auto& [family, path] : desired.paths) {
     const bool any = std::any_of(path.targets.begin(), path.targets.end(),

@@ -62,12 +62,7 @@ std::string read_unsupported(const std::string& value, ServiceRequest& out) {
   std::set<std::string> named;
   for (auto& name : base::split_list(value)) named.insert(std::move(name));
   const bool good = !named.empty() && std::all_of(named.begin(), named.end(), is_known_feature);
-  if (!good) {
-    std::string known;
-    for (const auto feature : kKnownFeatures)
-      known += (known.empty() ? "" : ", ") + std::string(feature);
-    return "list one or more of " + known;
-  }
+  if (!good) return "list one or more of " + base::joined(kKnownFeatures);
   out.faults.unsupported = std::move(named);
   return {};
 }

@@ -184,12 +184,10 @@ void evaluate_addresses(const Context& context, Verdict& verdict, Limitations& l
       problems.push_back(chosen.field.at(family) + " " + address.text() + " " + why);
   }
   if (problems.empty()) return;
-  std::string what;
-  for (const auto& problem : problems) what += (what.empty() ? "" : "; ") + problem;
   limitations.degradable.push_back(
       {.feature = "LoadBalancerIP",
        .reason = "LoadBalancerIPNotSupported",
-       .what = what,
+       .what = base::joined(problems, "; "),
        .instead = "another address is used until the Service is changed",
        .remedy = context.can.load_balancer_ip
                      ? "choose a free address of the docker network, or none"

@@ -29,7 +29,7 @@ Result<std::string> apply_manifest(http::Client& api, const std::string& manifes
   const auto documents = yaml::parse(manifest, file);
   if (!documents) return documents.error();
   if (documents->size() != 1) return Error{ErrorKind::Invalid, file, "must hold one Service"};
-  const auto name = yaml::nearest(documents->front(), "metadata.name").text;
+  auto name = yaml::nearest(documents->front(), "metadata.name").text;
   const auto sent = send(api, "apply " + file,
                          {.method = "PATCH",
                           .target = kServices + name + kManager,

@@ -70,7 +70,7 @@ class Demo {
   core::Result<int> show(Clock::time_point started) {
     screen_.say(fmt::format("The sandbox is up after {:.1f} s: API at {}", seconds_since(started),
                             session_.server().url()));
-    const auto code = settings_.script.empty() ? show_examples(started) : play_script();
+    auto code = settings_.script.empty() ? show_examples(started) : play_script();
     if (!stop_.stop_requested() && code) close(*code);
     screen_.keep();
     if (!stop_.stop_requested() && !code) return code;

@@ -1,16 +1,10 @@
 #include "probe.hpp"
 
-#include "kindlb/base/fd.hpp"
+#include "kindlb/base/udp_socket.hpp"
 #include "kindlb/http/client.hpp"
 
-#include <arpa/inet.h>
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 namespace kindlb::demo {
@@ -19,64 +13,10 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerTimeout{5000};
 constexpr std::string_view kPayload = "hello";
 
-/// A UDP socket that is connected to an address, which chooses the route but sends nothing.
-class UdpSocket {
- public:
-  UdpSocket(const core::IpAddress& address, std::uint16_t port) {
-    const auto& bytes = address.bytes();
-    if (address.family() == core::IpFamily::V4) {
-      sockaddr_in name{};
-      name.sin_family = AF_INET;
-      name.sin_port = htons(port);
-      std::memcpy(&name.sin_addr, bytes.data(), sizeof name.sin_addr);
-      open(name);
-    } else {
-      sockaddr_in6 name{};
-      name.sin6_family = AF_INET6;
-      name.sin6_port = htons(port);
-      std::memcpy(&name.sin6_addr, bytes.data(), sizeof name.sin6_addr);
-      open(name);
-    }
-  }
-
-  /// The source address that the kernel chose; it shows which network the packets would take.
-  std::optional<core::IpAddress> source() const {
-    sockaddr_storage name{};
-    socklen_t size = sizeof name;
-    if (!connected_ || getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&name), &size) != 0)
-      return {};
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    const void* address =
-        name.ss_family == AF_INET
-            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&name)->sin_addr)
-            : &reinterpret_cast<const sockaddr_in6*>(&name)->sin6_addr;
-    inet_ntop(name.ss_family, address, text.data(), text.size());
-    return core::IpAddress::parse(text.data());
-  }
-
-  std::string exchange(std::string_view payload) const {
-    if (::send(fd_.get(), payload.data(), payload.size(), 0) < 0) return {};
-    pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&waiting, 1, static_cast<int>(kAnswerTimeout.count())) <= 0) return {};
-    std::array<char, 2048> answer{};
-    const auto got = ::recv(fd_.get(), answer.data(), answer.size(), 0);
-    return got > 0 ? std::string(answer.data(), static_cast<std::size_t>(got)) : std::string();
-  }
-
- private:
-  template <typename Name>
-  void open(const Name& name) {
-    const auto* address = reinterpret_cast<const sockaddr*>(&name);
-    fd_.reset(socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    connected_ = fd_ && connect(fd_.get(), address, sizeof name) == 0;
-  }
-
-  base::Fd fd_;
-  bool connected_ = false;
-};
-
-bool is_routed_into(const UdpSocket& socket, const docker::Network& network) {
-  const auto source = socket.source();
+/// Whether packets to the address would take the network: then their source address is in it.
+bool is_routed_into(const core::IpAddress& address, const docker::Network& network) {
+  const auto text = base::UdpSocket(address.text(), 1).source();
+  const auto source = text ? core::IpAddress::parse(*text) : std::nullopt;
   return source && std::ranges::any_of(network.subnets, [&](const auto& subnet) {
            return subnet.cidr.contains(*source);
          });
@@ -107,9 +47,9 @@ Probe probe_udp(const core::IpAddress& address, std::uint16_t port) {
   Probe out{.command = "echo " + std::string(kPayload) + " | nc -u -w1 " + address.text() + " " +
                        std::to_string(port),
             .answer = {}};
-  const auto answer = UdpSocket(address, port).exchange(kPayload);
+  const auto answer = base::UdpSocket(address.text(), port).exchange(kPayload, kAnswerTimeout);
   out.good = answer == kPayload;
-  out.answer = out.good ? answer : "no answer";
+  out.answer = out.good ? *answer : "no answer";
   return out;
 }
 
@@ -117,7 +57,7 @@ Probe probe_udp(const core::IpAddress& address, std::uint16_t port) {
 /// up to two seconds on duplicate address detection before it uses its own IPv6 address there.
 bool await_route(const core::IpAddress& address, const docker::Network& network) {
   const auto deadline = std::chrono::steady_clock::now() + kAnswerTimeout;
-  while (!is_routed_into(UdpSocket(address, 1), network)) {
+  while (!is_routed_into(address, network)) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

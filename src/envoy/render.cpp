@@ -43,17 +43,17 @@ Json ranges_of(const Listener& listener) {
 
 /// Fail closed: restricted without a range is the empty matcher, which matches no client.
 Json matcher_of(const Listener& listener, const Json& admit) {
-  static const auto anyone = load_template("matcher_anyone.json");
-  static const auto ranges = load_template("matcher_ranges.json");
-  if (!listener.restricted) return fill(anyone, {{"admit", admit}});
+  static const auto kAnyone = load_template("matcher_anyone.json");
+  static const auto kRanges = load_template("matcher_ranges.json");
+  if (!listener.restricted) return fill(kAnyone, {{"admit", admit}});
   if (listener.allowed.empty()) return Json::object();
-  return fill(ranges, {{"admit", admit}, {"ranges", ranges_of(listener)}});
+  return fill(kRanges, {{"admit", admit}, {"ranges", ranges_of(listener)}});
 }
 
 Json admit_of(const Listener& listener) {
-  static const auto tcp = load_template("admit_tcp.json");
-  static const auto udp = load_template("admit_udp.json");
-  const auto& shape = listener.protocol == Protocol::Tcp ? tcp : udp;
+  static const auto kTcp = load_template("admit_tcp.json");
+  static const auto kUdp = load_template("admit_udp.json");
+  const auto& shape = listener.protocol == Protocol::Tcp ? kTcp : kUdp;
   return fill(shape, {{"cluster", listener.backend}});
 }
 
@@ -83,11 +83,11 @@ constexpr MtuDiscovery kMtuDiscoveryV4{0, 10};   // IPPROTO_IP, IP_MTU_DISCOVER
 constexpr MtuDiscovery kMtuDiscoveryV6{41, 23};  // IPPROTO_IPV6, IPV6_MTU_DISCOVER
 
 Json listener_of(const Listener& listener) {
-  static const auto tcp = load_template("listener_tcp.json");
-  static const auto udp = load_template("listener_udp.json");
+  static const auto kTcp = load_template("listener_tcp.json");
+  static const auto kUdp = load_template("listener_udp.json");
   // Envoy would open it as TCP with only a warning.
   KINDLB_ASSERT(listener.protocol != Protocol::Sctp);
-  const auto& shape = listener.protocol == Protocol::Tcp ? tcp : udp;
+  const auto& shape = listener.protocol == Protocol::Tcp ? kTcp : kUdp;
   const bool v4 = listener.address.family() == core::IpFamily::V4;
   const auto& discovery = v4 ? kMtuDiscoveryV4 : kMtuDiscoveryV6;
   return fill(shape, {{"name", listener.name},
@@ -117,30 +117,30 @@ int panic_threshold(const Backend& backend) {
 
 /// Health checks go without the PROXY header: kube-proxy's /healthz does not understand it.
 void add_proxy_protocol(Json& cluster, core::ProxyProtocol version) {
-  static const auto shape = load_template("proxy_protocol.json");
-  static const auto plain_checks = load_template("plain_checks.json");
+  static const auto kShape = load_template("proxy_protocol.json");
+  static const auto kPlainChecks = load_template("plain_checks.json");
   if (version == core::ProxyProtocol::None) return;
   const char* name = version == core::ProxyProtocol::V1 ? "V1" : "V2";
-  cluster["transport_socket"] = fill(shape, {{"version", name}});
-  cluster["transport_socket_matches"] = Json::array({plain_checks});
+  cluster["transport_socket"] = fill(kShape, {{"version", name}});
+  cluster["transport_socket_matches"] = Json::array({kPlainChecks});
 }
 
 void add_health_check(Json& cluster, const Backend& backend) {
-  static const auto shape = load_template("health_check.json");
-  if (backend.health_port != 0) cluster["health_checks"] = Json::array({shape});
+  static const auto kShape = load_template("health_check.json");
+  if (backend.health_port != 0) cluster["health_checks"] = Json::array({kShape});
 }
 
 /// Maglev keeps a client on its endpoint when other endpoints come and go, which is the closest
 /// that a load balancer without shared state can come to sessionAffinity ClientIP.
 Json cluster_of(const Backend& backend, const XdsPaths& paths) {
-  static const auto shape = load_template("cluster.json");
+  static const auto kShape = load_template("cluster.json");
   const bool sticky = backend.affinity == core::Affinity::ClientIp;
   const bool tcp = backend.protocol == Protocol::Tcp;
-  auto cluster = fill(shape, {{"name", backend.name},
-                              {"policy", sticky ? "MAGLEV" : "ROUND_ROBIN"},
-                              {"panic_threshold", panic_threshold(backend)},
-                              {"max_connections", tcp ? kMaxConnections : kMaxUdpSessions},
-                              {"eds_file", paths.endpoints + "/" + endpoint_file(backend.name)}});
+  auto cluster = fill(kShape, {{"name", backend.name},
+                               {"policy", sticky ? "MAGLEV" : "ROUND_ROBIN"},
+                               {"panic_threshold", panic_threshold(backend)},
+                               {"max_connections", tcp ? kMaxConnections : kMaxUdpSessions},
+                               {"eds_file", paths.endpoints + "/" + endpoint_file(backend.name)}});
   if (tcp) add_proxy_protocol(cluster, backend.proxy_protocol);
   add_health_check(cluster, backend);
   return cluster;
@@ -154,11 +154,11 @@ Json endpoint_of(const core::Target& target, std::uint16_t health_port) {
 }
 
 Json endpoints_of(const Backend& backend) {
-  static const auto shape = load_template("endpoints.json");
+  static const auto kShape = load_template("endpoints.json");
   auto endpoints = Json::array();
   for (const auto& target : ordered(backend.targets))
     endpoints.push_back(endpoint_of(target, backend.health_port));
-  return fill(shape, {{"cluster", backend.name}, {"endpoints", endpoints}});
+  return fill(kShape, {{"cluster", backend.name}, {"endpoints", endpoints}});
 }
 
 /// Return the port of a sticky listener. It is derived from the Service port alone, so that it does

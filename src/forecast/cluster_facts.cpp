@@ -133,11 +133,11 @@ void complete(ClusterFacts& facts) {
 
 /// Faults are collected; the caller checks them once at the end.
 ClusterFacts read_facts(const yaml::Node& root, const std::string& file, yaml::Faults& faults) {
-  static const yaml::Node nothing;
+  static const yaml::Node kNothing;
   ClusterFacts out;
   Fields fields(root, faults);
   const auto* const network = fields.find("network");
-  read_network(network == nullptr ? nothing : *network, faults, out);
+  read_network(network == nullptr ? kNothing : *network, faults, out);
   out.families = read_families(fields);
   if (const auto nodes = fields.list("nodes"))
     for (const auto* const node : *nodes) out.nodes.push_back(read_node(*node, faults));

@@ -1,5 +1,6 @@
 #include "kindlb/forecast/forecast.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/yaml/node.hpp"
 
@@ -39,10 +40,8 @@ ForecastNote class_note(const Service& service, const core::Policy& policy) {
     return {"NoClass",
             "spec.loadBalancerClass is not set, and with --require-class such "
             "Services are ignored."};
-  std::string ours;
-  for (const auto& one : policy.classes) ours += (ours.empty() ? "" : ", ") + one;
-  return {"OtherClass", "spec.loadBalancerClass is " + name + ", and this kindlb serves " + ours +
-                            " (--load-balancer-class)."};
+  return {"OtherClass", "spec.loadBalancerClass is " + name + ", and this kindlb serves " +
+                            base::joined(policy.classes) + " (--load-balancer-class)."};
 }
 
 /// Reasons here are our own: an ignored Service gets no conditions.

@@ -1,3 +1,4 @@
+#include "kindlb/base/text.hpp"
 #include "kindlb/forecast/forecast.hpp"
 
 #include <algorithm>
@@ -12,19 +13,13 @@ constexpr std::size_t kLabelWidth = 12;
 /// A line per port must stay readable for Services with hundreds of endpoints.
 constexpr std::size_t kTargetsShown = 3;
 
-/// Replace control characters: values from manifests must not break lines or control the terminal.
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
-  return text;
-}
-
-/// Format "  label       first\n              second\n"; nothing when there are no lines.
+/// Format "  label       first\n              second\n"; nothing when there are no lines. Values
+/// come from manifests and must not break lines or control the terminal.
 std::string section(const std::string& label, const std::vector<std::string>& lines) {
   std::string out;
   for (const auto& line : lines) {
     const auto head = out.empty() ? label : std::string();
-    out += "  " + head + std::string(kLabelWidth - head.size(), ' ') + printable(line) + "\n";
+    out += "  " + head + std::string(kLabelWidth - head.size(), ' ') + base::printable(line) + "\n";
   }
   return out;
 }

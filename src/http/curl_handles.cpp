@@ -8,8 +8,8 @@ namespace {
 /// Initialise libcurl once per process. Never undone: other threads may still be inside libcurl
 /// when the process exits.
 bool global_init() {
-  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
-  return code == CURLE_OK;
+  static const CURLcode kCode = curl_global_init(CURL_GLOBAL_DEFAULT);
+  return kCode == CURLE_OK;
 }
 }  // namespace
 

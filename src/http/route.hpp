@@ -16,7 +16,7 @@ struct Route {
   std::string display_name;  ///< for error messages
 };
 
-/// Parse the URL; Invalid when it is no unix, http or https URL. A TLS server name that differs
+/// Parse the URL; Invalid unless its scheme is unix, http or https. A TLS server name that differs
 /// from the URL's host becomes the URL's host for libcurl, which then verifies it and sends it as
 /// SNI, and connect_to redirects the connection to the real address.
 core::Result<Route> parse_route(const Endpoint& endpoint);

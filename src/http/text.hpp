@@ -2,6 +2,7 @@
 // Predicates on header text, shared by the libcurl path and by the hand-written upgrade. ASCII
 // only, as HTTP is: no locale. Pure.
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/http/client.hpp"
 
 #include <algorithm>
@@ -28,10 +29,7 @@ inline const Header* find_header(const std::vector<Header>& headers, std::string
 
 /// Return whether the text can stand in a request line or a header without ending it.
 inline bool is_one_line(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && c != '\t') || byte == 0x7f;
-  });
+  return std::ranges::none_of(text, [](char c) { return base::is_control(c) && c != '\t'; });
 }
 
 /// Return whether the text is an origin-form target: no blanks and no fragment.

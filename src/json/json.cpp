@@ -122,8 +122,8 @@ bool within_depth(const Json& json) {
   return within(json, kMaxDepth);
 }
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string dump_ordered(const nlohmann::ordered_json& json, int indent) {

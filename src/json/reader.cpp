@@ -10,8 +10,8 @@ namespace {
 constexpr auto kNoIndex = std::numeric_limits<std::size_t>::max();
 
 const Json& nothing() {
-  static const Json object = Json::object();
-  return object;
+  static const Json kObject = Json::object();
+  return kObject;
 }
 }  // namespace
 
@@ -81,7 +81,7 @@ bool Reader::flag(const char* key, bool fallback) const {
 std::optional<std::uint16_t> Reader::port(const char* key) const {
   const Json* const field = find(key);
   if (field == nullptr) return std::nullopt;
-  // A negative number is not "unsigned" to the parser, so that this covers both ends.
+  // The parser makes only numbers that are not negative unsigned, so this checks both limits.
   if (field->is_number_unsigned() && field->get<std::uint64_t>() <= 65535)
     return static_cast<std::uint16_t>(field->get<std::uint64_t>());
   report(key, "not a port number");

@@ -3,6 +3,7 @@
 #include "codec.hpp"
 #include "kindlb/core/hash.hpp"
 #include "kindlb/json/json.hpp"
+#include "kindlb/yaml/json.hpp"
 #include "kindlb/yaml/node.hpp"
 #include "validation.hpp"
 
@@ -18,40 +19,6 @@ using yaml::Node;
 
 constexpr std::string_view kCore = "v1";
 constexpr std::string_view kDiscovery = "discovery.k8s.io/v1";
-
-Json to_json(const Node& node);
-
-/// Numbers that are not negative become unsigned, as the JSON parser makes them and the codec
-/// expects them.
-Json scalar_to_json(const Node& node) {
-  const auto value = yaml::resolve(node);
-  if (const auto* const number = std::get_if<std::int64_t>(&value); number && *number >= 0)
-    return static_cast<std::uint64_t>(*number);
-  return std::visit([](const auto& one) { return Json(one); }, value);
-}
-
-Json map_to_json(const Node& node) {
-  auto out = Json::object();
-  for (std::size_t i = 0; i < node.keys.size(); ++i)
-    out[node.keys[i].text] = to_json(node.items[i]);
-  return out;
-}
-
-Json to_json(const Node& node) {
-  switch (node.kind) {
-    case yaml::Kind::Null:
-      return nullptr;
-    case yaml::Kind::Scalar:
-      return scalar_to_json(node);
-    case yaml::Kind::Map:
-      return map_to_json(node);
-    case yaml::Kind::List:
-      break;
-  }
-  auto out = Json::array();
-  for (const auto& item : node.items) out.push_back(to_json(item));
-  return out;
-}
 
 std::string text_at(const Node& node, std::string_view path) {
   const auto& found = yaml::nearest(node, path);
@@ -84,7 +51,7 @@ void fill_metadata(Json& object, bool namespaced) {
 
 /// Return the object as an API server would hand it out.
 Json object_of(const Node& node, bool namespaced) {
-  auto object = to_json(node);
+  auto object = yaml::to_json(node);
   fill_metadata(object, namespaced);
   return object;
 }

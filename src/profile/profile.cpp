@@ -130,8 +130,8 @@ Result<Profile> parse_profile(const std::string& yaml, const std::string& file) 
 }
 
 const std::vector<Profile>& all_profiles() {
-  static const auto profiles = read_embedded();
-  return profiles;
+  static const auto kProfiles = read_embedded();
+  return kProfiles;
 }
 
 Result<Profile> find_profile(const std::string& name) {

@@ -97,7 +97,7 @@ Result<std::string> ensure_proxy_image(docker::Engine& engine, const std::string
 
   core::Hasher hasher;
   hasher.add(base->id).add(*agent).add(bootstrap_text()).add(dockerfile(envoy_image));
-  const auto reference = image_reference(hasher.text());
+  auto reference = image_reference(hasher.text());
   const auto found = engine.inspect_image(reference);
   if (found) return reference;
   if (found.error().kind != ErrorKind::NotFound) return found.error();

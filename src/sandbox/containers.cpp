@@ -32,10 +32,10 @@ Result<std::string> ensure_echo_image(docker::Engine& engine, const std::string&
   std::string program(std::istreambuf_iterator<char>(in), {});
   if (!in || program.empty())
     return Error{ErrorKind::Invalid, "read the echo program " + binary,
-                 "no such file or not readable; `make build` leaves kindlb-echo next to kindlb"};
+                 "no such file, or not readable; `make build` puts kindlb-echo next to kindlb"};
   core::Hasher hasher;
   hasher.add(program).add(kDockerfile);
-  const auto reference = "kindlb-echo:" + hasher.text();
+  auto reference = "kindlb-echo:" + hasher.text();
   const auto found = engine.inspect_image(reference);
   if (found) return reference;
   if (found.error().kind != ErrorKind::NotFound) return found.error();
@@ -171,7 +171,7 @@ Result<void> Containers::start(const std::string& name) {
   spec.memory_bytes = kMemory;
   const auto made = engine_.create_container(spec);
   if (!made) return made.error();
-  const auto started = engine_.start_container(*made);
+  auto started = engine_.start_container(*made);
   if (!started) (void)engine_.remove_container(*made);
   return started;
 }

@@ -1,7 +1,8 @@
 #include "kindlb/sandbox/kubeconfig_file.hpp"
 
+#include "kindlb/base/errno_text.hpp"
+
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -35,8 +36,7 @@ Result<std::unique_ptr<KubeconfigFile>> KubeconfigFile::reserve(const std::strin
     return not_writable(path, "the file exists and was not written by a sandbox");
   std::unique_ptr<KubeconfigFile> out(new KubeconfigFile(path));
   errno = 0;
-  if (!std::ofstream(out->temporary()))
-    return not_writable(path, std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
+  if (!std::ofstream(out->temporary())) return not_writable(path, base::errno_text());
   return out;
 }
 

@@ -1,11 +1,10 @@
 #include "kindlb/sandbox/session.hpp"
 
+#include "kindlb/base/errno_text.hpp"
 #include "kindlb/log/log.hpp"
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <future>
 #include <tuple>
@@ -30,8 +29,7 @@ Result<void> check_state_file(const std::string& path) {
   const auto folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
   if (path.empty() || ::access(folder.c_str(), W_OK) == 0) return {};
   return Error{ErrorKind::Invalid, "keep the state in " + path,
-               std::string(std::strerror(errno)) +  // NOLINT(concurrency-mt-unsafe)
-                   "; name another file with --state"};
+               base::errno_text() + "; name another file with --state"};
 }
 
 /// Ends make() after a stop. Never printed: the command exits quietly when the user stopped it.

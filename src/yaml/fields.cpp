@@ -1,5 +1,6 @@
 #include "kindlb/yaml/fields.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/core/assert.hpp"
 
 namespace kindlb::yaml {
@@ -22,9 +23,7 @@ Fields::Fields(const Node& map, Faults& faults) : map_(map), faults_(faults) {
 Fields::~Fields() {
   for (const auto& key : map_.keys) {
     if (asked_.contains(key.text)) continue;
-    std::string known;
-    for (const auto name : asked_) known += (known.empty() ? "" : ", ") + std::string(name);
-    faults_.add(key.place, "unknown key '" + key.text + "'; known keys: " + known);
+    faults_.add(key.place, "unknown key '" + key.text + "'; known keys: " + base::joined(asked_));
   }
 }
 

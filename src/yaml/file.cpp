@@ -1,8 +1,9 @@
 #include "kindlb/yaml/file.hpp"
 
+#include "kindlb/base/errno_text.hpp"
+
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -41,10 +42,7 @@ core::Result<std::string> read_file(const std::string& path, std::size_t limit_m
     return Error{ErrorKind::Invalid, path, "is a directory"};
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    return Error{kind_of_errno(errno), path,
-                 std::strerror(errno)};  // NOLINT(concurrency-mt-unsafe)
-  }
+  if (!in) return Error{kind_of_errno(errno), path, base::errno_text()};
   return read_all(in, path, limit_mib);
 }
 

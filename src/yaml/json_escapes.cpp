@@ -38,7 +38,7 @@ std::string join_surrogates(std::string text) {
     const auto high = unit(text, at, 0xD800, 0xDBFF);
     const auto low = high ? unit(text, at + kEscape, 0xDC00, 0xDFFF) : std::nullopt;
     if (low) text.replace(at, 2 * kEscape, escape(*high, *low));
-    at += 2;  // an escaped backslash begins no escape
+    at += 2;  // an escaped backslash does not begin an escape
   }
   return text;
 }

@@ -1,5 +1,7 @@
 #include "kindlb/yaml/node.hpp"
 
+#include "kindlb/base/number.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -40,11 +42,10 @@ int take_base(std::string_view& digits) {
 std::optional<Scalar> integer(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  const int base = take_base(text);
-  std::uint64_t value = 0;
-  const auto* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
-  if (text.empty() || stop != end || error != std::errc{}) return std::nullopt;
+  const int radix = take_base(text);
+  const auto parsed = base::parse_number<std::uint64_t>(text, radix);
+  if (!parsed) return std::nullopt;
+  const auto value = *parsed;
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (!negative && value > kMax) return Scalar(value);
   if (value > kMax) return std::nullopt;
@@ -64,8 +65,8 @@ std::optional<Scalar> real(std::string_view text) {
   return Scalar(value);
 }
 
-/// YAML 1.1 allows underscores between digits. The first character decides early that most strings
-/// are no numbers.
+/// YAML 1.1 allows underscores between digits. The first character rules out most strings
+/// that are not numbers.
 std::optional<Scalar> number(const std::string& text) {
   const char first = text.front();
   if (first != '+' && first != '-' && first != '.' && (first < '0' || first > '9'))

@@ -1,4 +1,5 @@
 #include "json_escapes.hpp"
+#include "kindlb/base/text.hpp"
 #include "kindlb/yaml/node.hpp"
 
 #include <yaml-cpp/eventhandler.h>
@@ -184,7 +185,7 @@ class Builder final : public YAML::EventHandler {
     const auto& again = (*std::next(twice))->place;
     mark.line = again.line - 1;
     mark.column = again.column - 1;
-    stop(mark, "'" + (*twice)->text + "' is given twice; first in line " +
+    stop(mark, "'" + (*twice)->text + "' is given twice; first on line " +
                    std::to_string((*twice)->place.line));
   }
 
@@ -213,8 +214,7 @@ std::string explain(const YAML::Exception& error, const std::string& text) {
 
 core::Error fault(const std::string& file, const Place& place, std::string what) {
   // One line whatever the input contains, and no terminal escape sequences.
-  std::ranges::replace_if(
-      what, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  what = base::printable(std::move(what), '?');
   auto where = file;
   if (place.line > 0)
     where += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);

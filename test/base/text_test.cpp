@@ -30,10 +30,16 @@ TEST_CASE("only ASCII letters change case") {
   CHECK(base::lowered("Content-LENGTH: 1 \xC3\x84") == "content-length: 1 \xC3\x84");
 }
 
+TEST_CASE("control characters are replaced one by one") {
+  CHECK(base::printable("a\r\nb\x1b[0m\x7f \xC3\x84") == "a  b [0m  \xC3\x84");
+  CHECK(base::printable(std::string("a\0\tb", 4), '?') == "a??b");
+}
+
 TEST_CASE("lists lose white space and empty items") {
   CHECK(base::trimmed(" \t a b \r\n") == "a b");
   CHECK(base::trimmed(" \n").empty());
   CHECK(base::split_list(" a, b,,c ,") == std::vector<std::string>{"a", "b", "c"});
   CHECK(base::split_list("").empty());
   CHECK(base::joined({"a", "b"}) == "a, b");
+  CHECK(base::joined(std::vector<std::string_view>{"a"}, "; ") == "a");
 }

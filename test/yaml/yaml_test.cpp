@@ -1,4 +1,6 @@
+#include "kindlb/json/json.hpp"
 #include "kindlb/yaml/fields.hpp"
+#include "kindlb/yaml/json.hpp"
 #include "kindlb/yaml/node.hpp"
 
 #include <doctest/doctest.h>
@@ -136,7 +138,7 @@ TEST_CASE("anchors, aliases and merge keys are resolved") {
 
 TEST_CASE("what cannot be parsed is reported with its place") {
   CHECK(complaint("a: [1\nb: 2\n").starts_with("f.yaml:2:"));
-  CHECK(complaint("a: 1\nb: 2\na: 3\n") == "f.yaml:3:1: 'a' is given twice; first in line 1");
+  CHECK(complaint("a: 1\nb: 2\na: 3\n") == "f.yaml:3:1: 'a' is given twice; first on line 1");
   CHECK(complaint("a: b: c\n").starts_with("f.yaml:1:"));
   CHECK(holds(complaint("a:\n\tb: 1\n"), "indented with a tab"));
   CHECK_FALSE(holds(complaint("a: \"\\\n\n\x01\\\x02\"\n"), "\x02"));
@@ -212,4 +214,10 @@ TEST_CASE("fields are read strictly") {
   SUBCASE("not even a map") {
     CHECK(holds(first("- 1\n"), "expected a map, not a list"));
   }
+}
+
+TEST_CASE("a tree becomes JSON with scalars as kubectl reads them") {
+  const auto tree = yaml::to_json(one("a: [1, -1, 1.5, yes, \"1\", ~]\nb: {}\n"));
+  CHECK(json::dump(tree) == R"({"a":[1,-1,1.5,true,"1",null],"b":{}})");
+  CHECK(tree["a"][0].is_number_unsigned());
 }

@@ -2,10 +2,9 @@
 // metadata.managedFields and server-side apply (KEP-555). An entry is identified by manager,
 // operation (Apply or Update), subresource and apiVersion, and holds the set of fields it owns:
 // - An update gives the fields it changes to its own entry and takes them from all others.
-// - An apply owns exactly the fields of its configuration. Fields that it owned before and no
-// longer
-//   names are removed from the object unless another entry owns them. Changing a field that another
-//   entry owns is a conflict, unless forced; setting it to the same value shares it.
+// - An apply owns exactly the fields of its configuration. Fields that it owned before and names no
+//   longer are removed from the object unless another entry owns them. Changing a field that
+//   another entry owns is a conflict, unless forced; setting it to the same value shares it.
 // Fields that the server sets (names, uid, versions, times) have no owner. Pure: the caller passes
 // the time.
 

@@ -1,34 +1,11 @@
 #include "serializer/body.hpp"
 
-#include "kindlb/yaml/node.hpp"
+#include "kindlb/yaml/json.hpp"
 #include "serializer/protobuf.hpp"
-
-#include <variant>
 
 namespace kindlb::apiserver {
 
 namespace {
-Json from_yaml(const yaml::Node& node) {
-  switch (node.kind) {
-    case yaml::Kind::Null:
-      return nullptr;
-    case yaml::Kind::Scalar:
-      return std::visit([](const auto& value) { return Json(value); }, yaml::resolve(node));
-    case yaml::Kind::List: {
-      Json out = Json::array();
-      for (const auto& item : node.items) out.push_back(from_yaml(item));
-      return out;
-    }
-    case yaml::Kind::Map: {
-      Json out = Json::object();
-      for (std::size_t i = 0; i < node.keys.size(); ++i)
-        out[node.keys[i].text] = from_yaml(node.items[i]);
-      return out;
-    }
-  }
-  return nullptr;
-}
-
 StatusError not_readable(const std::string& why) {
   return bad_request("the object provided is unrecognized (must be of type JSON or YAML): " + why);
 }
@@ -58,7 +35,7 @@ ApiResult<Json> read_body(const std::string& body, const std::string& content_ty
   const auto documents = yaml::parse(body, "body");
   if (!documents.ok()) return not_readable(documents.error().text());
   if (documents->size() != 1) return not_readable("expected exactly one document");
-  return from_yaml(documents->front());
+  return yaml::to_json(documents->front());
 }
 
 }  // namespace kindlb::apiserver

@@ -20,11 +20,8 @@ std::string or_none(const std::string& text) {
   return text.empty() ? kNone : text;
 }
 
-template <typename List>
-std::string joined(const List& list, const char* separator = ",") {
-  std::string out;
-  for (const auto& each : list) out += (out.empty() ? "" : separator) + each;
-  return out;
+std::string joined(const std::vector<std::string>& list) {
+  return base::joined(list, ",");
 }
 
 /// An age in the past, "<unknown>" for a missing time.

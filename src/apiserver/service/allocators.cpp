@@ -85,7 +85,7 @@ std::optional<int> PortAllocator::allocate_next() {
 
 std::optional<int> PortAllocator::allocate_between(int lowest, int highest) {
   // Scattered, as kube-apiserver's random allocation is, so that clients cannot rely on an order.
-  // The stride is prime, so it visits every port of a part whose size is not a multiple of it.
+  // The stride is prime, so it visits every port of a range whose size is not a multiple of it.
   constexpr int kStride = 787;
   const int size = highest - lowest + 1;
   for (int tried = 0; tried < size; ++tried) {

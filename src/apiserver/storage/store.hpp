@@ -6,9 +6,8 @@
 // Invariants:
 // - One counter numbers all changes of all resources, as etcd's revision does. An object's
 //   resourceVersion is the revision of its last change.
-// - Each resource keeps its latest changes in ascending order of revision. A watch resumes from
-// there
-//   and a list at an older revision is reconstructed from there. Older changes are compacted;
+// - Each resource keeps its latest changes in ascending order of revision: a watch resumes from
+//   them, and a list at an older revision is reconstructed from them. Older changes are compacted;
 //   asking for them yields "expired", which clients see as 410 Gone.
 // - Objects are immutable once stored. Readers share them and need no lock after the call.
 //

@@ -1,5 +1,6 @@
 #include "verbs/api.hpp"
 
+#include "kindlb/base/random_name.hpp"
 #include "merge/managed_fields.hpp"
 #include "merge/patch.hpp"
 #include "object_meta.hpp"
@@ -209,7 +210,7 @@ ApiResult<WriteResult> Api::create(const Resource& resource, const std::string& 
   if (!object) return object.error();
   auto& meta = (*object)["metadata"];
   if (text_at(meta, {"name"}).empty() && !text_at(meta, {"generateName"}).empty())
-    meta["name"] = text_at(meta, {"generateName"}) + random_name_suffix();
+    meta["name"] = text_at(meta, {"generateName"}) + base::random_name(kGeneratedSuffix);
   // The name must be known before the write: it is the key under which the store locks.
   const ObjectKey key{resource.namespaced ? ns : "", text_at(meta, {"name"})};
   return write(

@@ -70,7 +70,7 @@ std::optional<Fault> FaultInjector::next(const std::string& verb, const std::str
            (fault.resource.empty() || fault.resource == resource);
   });
   if (found == faults_.end()) return std::nullopt;
-  const auto fault = *found;
+  auto fault = *found;
   if (--found->times == 0) faults_.erase(found);
   return fault;
 }

@@ -2,6 +2,7 @@
 
 #include "discovery/discovery.hpp"
 #include "discovery/openapi.hpp"
+#include "kindlb/base/number.hpp"
 #include "object_meta.hpp"
 #include "serializer/table.hpp"
 #include "verbs/paging.hpp"
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace kindlb::apiserver {
 
@@ -36,13 +36,6 @@ bool is_true(const std::string& text) {
 /// kubectl get sends "application/json;as=Table;v=v1;g=meta.k8s.io, application/json".
 bool wants_table(const Request& request) {
   return request.accept.find("as=Table") != std::string::npos;
-}
-
-std::optional<Revision> parse_revision(const std::string& text) {
-  Revision value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// The verb as RBAC and fault injection name it.
@@ -179,7 +172,7 @@ Response Handler::list(const Request& request, const RequestInfo& info) {
       PageRequest::parse(request.parameter("limit"), request.parameter("continue"));
   if (!page_request) return error_response(page_request.error());
   const auto version = request.parameter("resourceVersion");
-  if (!version.empty() && !parse_revision(version))
+  if (!version.empty() && !base::parse_number<Revision>(version))
     return error_response(bad_request(
         fmt::format("invalid resource version: resourceVersion: Invalid value: \"{0}\": "
                     "strconv.ParseUint: parsing \"{0}\": invalid syntax",
@@ -187,7 +180,8 @@ Response Handler::list(const Request& request, const RequestInfo& info) {
   // Pages after the first, and resourceVersionMatch=Exact, read an older revision. Other values of
   // resourceVersion ask for "not older than", which the current state always is.
   auto at = page_request->revision;
-  if (request.parameter("resourceVersionMatch") == "Exact") at = parse_revision(version);
+  if (request.parameter("resourceVersionMatch") == "Exact")
+    at = base::parse_number<Revision>(version);
   const auto listing = at ? api_.store().list_at(resource, info.ns, *at)
                           : std::optional(api_.store().list(resource, info.ns));
   if (!listing)
@@ -226,14 +220,15 @@ Response Handler::watch(const Request& request, const RequestInfo& info) {
   const auto version = request.parameter("resourceVersion");
   // "0" means any state is good enough: start from the current one.
   if (!version.empty() && version != "0") {
-    options.after = parse_revision(version);
+    options.after = base::parse_number<Revision>(version);
     if (!options.after)
       return error_response(bad_request("invalid resource version '" + version + "'"));
   }
   options.initial_events = is_true(request.parameter("sendInitialEvents"));
   options.bookmarks = is_true(request.parameter("allowWatchBookmarks"));
   options.as_table = wants_table(request);
-  const auto seconds = parse_revision(request.parameter("timeoutSeconds")).value_or(0);
+  const auto seconds =
+      base::parse_number<std::uint64_t>(request.parameter("timeoutSeconds")).value_or(0);
   options.timeout =
       seconds == 0
           ? kLongestWatch

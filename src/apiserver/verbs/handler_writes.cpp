@@ -1,3 +1,4 @@
+#include "kindlb/base/text.hpp"
 #include "object_meta.hpp"
 #include "serializer/body.hpp"
 #include "verbs/handler.hpp"
@@ -42,7 +43,7 @@ void add_warnings(Response& response, const Request& request,
     // As quoted-string of RFC 9110; control characters would end the header.
     std::string text;
     for (const char c : warning) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) continue;
+      if (base::is_control(c)) continue;
       if (c == '"' || c == '\\') text += '\\';
       text += c;
     }

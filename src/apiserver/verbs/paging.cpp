@@ -1,12 +1,12 @@
 #include "verbs/paging.hpp"
 
+#include "kindlb/base/number.hpp"
 #include "object_meta.hpp"
 #include "serializer/table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace kindlb::apiserver {
 
@@ -14,7 +14,7 @@ namespace {
 /// Tokens are opaque to clients; hexadecimal is safe in a URL.
 std::string to_hex(const std::string& text) {
   std::string out;
-  for (const char c : text) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  for (const char c : text) base::append_hex(out, c);
   return out;
 }
 
@@ -22,11 +22,9 @@ std::optional<std::string> from_hex(const std::string& hex) {
   if (hex.size() % 2 != 0) return std::nullopt;
   std::string out;
   for (std::size_t i = 0; i < hex.size(); i += 2) {
-    unsigned value = 0;
-    const auto* begin = hex.data() + i;
-    const auto [end, error] = std::from_chars(begin, begin + 2, value, 16);
-    if (error != std::errc() || end != begin + 2) return std::nullopt;
-    out += static_cast<char>(value);
+    const auto byte = base::parse_number<unsigned char>(std::string_view(hex).substr(i, 2), 16);
+    if (!byte) return std::nullopt;
+    out += static_cast<char>(*byte);
   }
   return out;
 }
@@ -59,11 +57,9 @@ Json metadata_of(const Page& page) {
 ApiResult<PageRequest> PageRequest::parse(const std::string& limit, const std::string& token) {
   PageRequest out;
   if (!limit.empty()) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), number);
-    if (error != std::errc() || end != limit.data() + limit.size())
-      return bad_request("limit: invalid value \"" + limit + "\"");
-    if (number > 0) out.limit = static_cast<std::size_t>(number);
+    const auto number = base::parse_number<std::int64_t>(limit);
+    if (!number) return bad_request("limit: invalid value \"" + limit + "\"");
+    if (*number > 0) out.limit = static_cast<std::size_t>(*number);
   }
   if (token.empty()) return out;
   const auto text = from_hex(token);

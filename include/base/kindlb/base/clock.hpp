@@ -13,7 +13,7 @@ class Clock {
   virtual ~Clock() = default;
   /// For delays and deadlines: never goes back.
   virtual TimePoint now() const = 0;
-  /// For timestamps that leave the process: somebody may set it back.
+  /// For timestamps that leave the process. May go back: the machine's clock can be set.
   virtual std::chrono::system_clock::time_point wall() const = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace kindlb::base {
 
 /// Return `length` random letters and digits, of those that Kubernetes uses for generateName: no
-/// vowels and nothing that looks like one, so that no word comes out.
+/// vowels and nothing that looks like one, so that the result is never a word.
 inline std::string random_name(std::size_t length) {
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
   std::random_device random;

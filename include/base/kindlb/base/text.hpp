@@ -1,6 +1,6 @@
 #pragma once
-// ASCII text: trimming, case, and comma-separated lists as users write them in annotations and
-// flags. All of it is locale-independent and allocates only what it returns.
+// ASCII text: trimming, case, control characters, and comma-separated lists as users write them in
+// annotations and flags. All of it is locale-independent and allocates only what it returns.
 
 #include <string>
 #include <string_view>
@@ -24,6 +24,18 @@ inline std::string lowered(std::string_view text) {
   return out;
 }
 
+/// Return whether the byte controls a terminal or ends a line instead of showing something.
+inline bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+/// Return `text` on one line and harmless on a terminal: each control character becomes `instead`.
+inline std::string printable(std::string text, char instead = ' ') {
+  for (char& c : text)
+    if (is_control(c)) c = instead;
+  return text;
+}
+
 /// Split "a, b,,c" into a, b, c: items are trimmed, empty ones left out.
 inline std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> out;
@@ -35,10 +47,14 @@ inline std::vector<std::string> split_list(std::string_view text) {
   return out;
 }
 
-/// Join items with ", ", for messages.
-inline std::string joined(const std::vector<std::string>& items) {
+/// Join strings of any kind, for messages: "a, b".
+template <typename Items = std::vector<std::string>>
+std::string joined(const Items& items, std::string_view separator = ", ") {
   std::string out;
-  for (const auto& item : items) out += (out.empty() ? "" : ", ") + item;
+  for (const auto& item : items) {
+    if (!out.empty()) out += separator;
+    out += item;
+  }
   return out;
 }
 

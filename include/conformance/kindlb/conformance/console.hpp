@@ -48,7 +48,7 @@ class Console final : public conformance::Listener {
   void tests_finished(const conformance::Report& report) override;
 
  private:
-  void print(std::string line);
+  void print(const std::string& line);
   void draw();
 
   const std::function<void(const conformance::Report&)> keep_;

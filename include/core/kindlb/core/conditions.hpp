@@ -5,8 +5,7 @@
 //
 // Invariants:
 // - A status that is already right yields no write, so that a resync costs nothing.
-// - lastTransitionTime never moves backwards and, when it must move, moves by at least a second:
-// the
+// - lastTransitionTime never moves backwards, and moves by at least a second when it must move: the
 //   API stores whole seconds, and clients compare times to see that a change was observed.
 // - While Serving is True its message is kept unless new semantics take effect, or every change of
 //   the endpoints would be a write.

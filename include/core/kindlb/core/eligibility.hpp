@@ -21,8 +21,7 @@ enum class Claim {
 Claim claim_of(const Service& service, const Policy& policy);
 
 /// Return whether kindlb has written to the Service. The proof is the annotation
-/// kindlb.dev/observed; the finalizer is none, because its name is shared by all load-balancer
-/// controllers.
+/// kindlb.dev/observed, not the finalizer: all load-balancer controllers use that name.
 bool was_ours(const Service& service);
 
 bool has_finalizer(const Service& service);

@@ -2,8 +2,8 @@
 // Choose the proxy for a Service: one that already serves its cluster and has room, else an idle
 // one of the warm pool, else a new one. Pure, and independent of the order of the proxies.
 //
-// Placement is only asked for a Service without a healthy proxy. A Service never moves between
-// healthy proxies: its address would have to move too, and connections would break.
+// Called only for a Service without a healthy proxy. A Service never moves between healthy proxies:
+// its address would have to move too, and connections would break.
 
 #include "kindlb/core/proxy_config.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
-// The cluster and docker network that `kindlb plan` assumes: kind's defaults, or the file given
-// with
-// --cluster. Passive values and their strict parser; docs/plan.md describes the file.
+// The cluster and docker network that `kindlb plan` assumes: kind's defaults, or those of the file
+// that --cluster names. Passive values and their strict parser; docs/plan.md describes the file.
 
 #include "kindlb/core/addresses.hpp"
 #include "kindlb/core/ip.hpp"

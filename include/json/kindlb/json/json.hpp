@@ -21,6 +21,8 @@ namespace kindlb::json {
 using Json = nlohmann::json;
 using Path = std::initializer_list<const char*>;
 
+inline constexpr int kOneLine = -1;  ///< no indentation, for dump()
+
 /// Return the value at `path`; null when a step is missing or is not an object.
 const Json* find(const Json& root, Path path);
 
@@ -54,11 +56,11 @@ nlohmann::ordered_json parse_ordered(std::string_view text);
 /// patches.
 bool within_depth(const Json& json);
 
-/// Serialize on one line. Bytes that are not UTF-8 become U+FFFD instead of an exception.
-std::string dump(const Json& json);
-/// The same for objects whose fields keep the order in which they were added; with `indent`, on
-/// several lines.
-std::string dump_ordered(const nlohmann::ordered_json& json, int indent = -1);
+/// Serialize on one line, or indented by `indent` columns per level. Bytes that are not UTF-8
+/// become U+FFFD instead of an exception.
+std::string dump(const Json& json, int indent = kOneLine);
+/// The same for objects whose fields keep the order in which they were added.
+std::string dump_ordered(const nlohmann::ordered_json& json, int indent = kOneLine);
 
 /// Return the strings of the object that `path` leads to; members of another type are left out.
 std::map<std::string, std::string> text_map_at(const Json& root, Path path);

@@ -22,7 +22,7 @@ enum class Format {
 /// Send lines of `level` ("debug", "info", "warn", "error", "off") and above to standard error.
 void configure(std::string_view level, Format format);
 
-/// Log `message` as it is: braces in it are no placeholders.
+/// Log `message` as it is: braces in it are not placeholders.
 void write(Level level, std::string_view message);
 
 /// Whether lines of this level are written. Check it before preparing an expensive argument; the

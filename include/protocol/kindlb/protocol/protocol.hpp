@@ -196,7 +196,7 @@ using Message = std::variant<Hello, Prepare, Apply, Release, Applied, Rejected, 
 
 /// Return the message as one line, newline included.
 std::string encode(const Message& message);
-/// Parse one line. Nothing for an unknown type or a line that is no message; `why` says which.
+/// Parse one line. Nothing for an unknown type or a line that is not a message; `why` says which.
 std::optional<Message> decode(std::string_view line, std::string* why = nullptr);
 /// Return the id in a line of a known type that decode() refused, so that the sender can be
 /// answered. Nothing for unknown types: those are ignored.
