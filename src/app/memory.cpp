@@ -53,6 +53,7 @@ void release_startup_pages() {
   Mapping mapping;
   for (std::string line; std::getline(smaps, line);) {
     if (line.starts_with("VmFlags:") && mapping.clean_candidate)  // the last line of an entry
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells addresses as text
       madvise(reinterpret_cast<void*>(mapping.begin), mapping.end - mapping.begin, MADV_DONTNEED);
     else if (has_own_pages(line))
       mapping.clean_candidate = false;

@@ -26,7 +26,7 @@ controller::ProviderSettings provider_settings(const Options& options) {
 }
 
 sandbox::Session::Options session_options(const Options& options) {
-  return {.sandbox = options.sandbox,
+  return {.sandbox = static_cast<const sandbox::Settings&>(options.sandbox),
           .provider = provider_settings(options),
           .docker_host = options.docker_host};
 }

@@ -45,6 +45,7 @@ StopSignal::StopSignal(std::chrono::milliseconds timeout, int timeout_code) {
 StopSignal::~StopSignal() {
   waiter_.request_stop();
   // Wakes the waiter, and only it: a signal to a thread is pending for that thread alone.
+  // NOLINTNEXTLINE(bugprone-bad-signal-to-kill-thread): the waiter fetches it and lives on
   pthread_kill(waiter_.native_handle(), SIGTERM);
 }
 

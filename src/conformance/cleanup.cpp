@@ -110,7 +110,8 @@ Result<std::vector<std::string>> find_leftovers(kube::Objects& objects) {
   return out;
 }
 
-Result<void> remove_leftovers(kube::Objects& objects, Listener& listener, std::stop_token stop) {
+Result<void> remove_leftovers(kube::Objects& objects, Listener& listener,
+                              const std::stop_token& stop) {
   return remove_run(
       objects, {}, [&](const std::string& line) { listener.message(line); }, stop);
 }

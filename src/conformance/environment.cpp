@@ -152,7 +152,7 @@ milliseconds elapsed_since(Clock::time_point begin) {
 }
 
 Result<void> prepare(Environment& env) {
-  if (const auto inspected = inspect_nodes(env); !inspected) return inspected;
+  if (auto inspected = inspect_nodes(env); !inspected) return inspected;
   return env.own_pods() ? make_pods(env) : find_pods(env);
 }
 

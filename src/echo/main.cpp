@@ -32,7 +32,7 @@ using kindlb::base::Fd;
 
 constexpr int kBacklog = 128;
 constexpr int kMaxConnections = 512;
-constexpr std::size_t kMaxRequest = 64 * 1024;
+constexpr std::size_t kMaxRequest = std::size_t{64} << 10U;
 constexpr time_t kIdleTimeout = 30;  // seconds
 
 /// The pod's name: kindlb gives it to the container in HOSTNAME, as a kubelet does.
@@ -101,7 +101,7 @@ void serve(const Fd& connection, const std::string& client) {
   const timeval timeout{kIdleTimeout, 0};
   setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   std::string buffer;
-  std::array<char, 16 * 1024> chunk{};
+  std::array<char, std::size_t{16} << 10U> chunk{};
   while (buffer.size() <= kMaxRequest) {
     const auto end = buffer.find("\r\n\r\n");
     if (end != std::string::npos) {

@@ -72,11 +72,8 @@ Decision decision_of(const core::Prediction& prediction) {
 
 ServiceForecast forecast_of(const Service& service, core::Prediction prediction,
                             const core::Policy& policy) {
-  ServiceForecast out{.service = name_of(service.key),
-                      .decision = decision_of(prediction),
-                      .reasons = {},
-                      .warnings = {},
-                      .prediction = std::move(prediction)};
+  ServiceForecast out{.service = name_of(service.key), .decision = decision_of(prediction)};
+  out.prediction = std::move(prediction);
   const auto& seen = out.prediction;
   if (out.decision == Decision::Ignore)
     out.reasons.push_back(why_ignored(service, seen.claim, policy));

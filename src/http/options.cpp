@@ -13,8 +13,8 @@ namespace kindlb::http {
 namespace {
 
 // Small on purpose: there is a pair of buffers per open watch and per idle connection.
-constexpr long kReceiveBuffer = 16 * 1024;
-constexpr long kUploadBuffer = 16 * 1024;
+constexpr long kReceiveBuffer = 16L * 1024;
+constexpr long kUploadBuffer = 16L * 1024;
 
 /// Sets options one after the other and remembers the first failure.
 class Setter {
@@ -74,7 +74,7 @@ void set_tls(Setter& set, const Tls& tls) {
 bool append(HeaderList& list, const std::string& line) {
   curl_slist* longer = curl_slist_append(list.get(), line.c_str());
   if (longer == nullptr) return false;
-  list.release();
+  static_cast<void>(list.release());  // part of `longer` now
   list.reset(longer);
   return true;
 }

@@ -18,7 +18,7 @@ namespace {
 
 /// A unix socket that reports itself writable takes this much without blocking: it does so only
 /// when most of its buffer is free.
-constexpr std::size_t kMaxWrite = 16 * 1024;
+constexpr std::size_t kMaxWrite = std::size_t{16} << 10U;
 /// epoll reports channels by number, not by pointer or descriptor: both may be reused while an
 /// event is still queued, a number never is. This one is the wake-up descriptor's.
 constexpr std::uint64_t kWakeNumber = 0;

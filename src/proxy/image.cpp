@@ -28,7 +28,7 @@ std::string bootstrap_text() {
 /// In chunks: usually the image exists already, and the agent need not be read into memory.
 std::optional<std::uint64_t> hash_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  std::array<char, 16 * 1024> buffer{};
+  std::array<char, std::size_t{16} << 10U> buffer{};
   auto hash = core::kFnvOffset;
   while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0)
     hash = core::fnv1a({buffer.data(), static_cast<std::size_t>(in.gcount())}, hash);

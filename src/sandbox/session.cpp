@@ -97,7 +97,7 @@ Result<void> Session::open() {
   auto client = http::make_client({.url = server_->url()});
   if (!client) return client.error();
   client_ = std::move(*client);
-  if (const auto started = start_docker_side(); !started) return started;
+  if (auto started = start_docker_side(); !started) return started;
   if (stop_.token.stop_requested()) return stopped();
   return file_->publish(server_->kubeconfig());
 }
@@ -134,7 +134,7 @@ Result<void> Session::start_provider() {
   auto image = std::async(std::launch::async, [this] {
     return controller::proxy_image(*engine_, options_.provider, stop_.token);
   });
-  if (const auto made = make_containers(); !made) return made;
+  if (auto made = make_containers(); !made) return made;
   auto made = image.get();
   if (!made) return made.error();
   provider_ = std::jthread([this, image = *made](const std::stop_token& stop) {

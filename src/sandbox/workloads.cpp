@@ -81,7 +81,7 @@ Json status_of(const EchoContainer& container, bool ready, int restarts) {
 }
 
 /// Whether the merge patch `wanted` would change nothing: every write wakes all watchers.
-bool already_holds(const Json& now, Json wanted) {
+bool already_holds(const Json& now, const Json& wanted) {
   auto after = now.is_object() ? now : Json::object();
   after.merge_patch(wanted);
   return after == now;

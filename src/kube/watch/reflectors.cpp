@@ -36,8 +36,8 @@ class ThreadedReflectors final : public Reflectors {
 };
 }  // namespace
 
-std::unique_ptr<Reflectors> start_reflectors(std::shared_ptr<http::Client> client,
-                                             std::string cluster, Observer& observer) {
+std::unique_ptr<Reflectors> start_reflectors(const std::shared_ptr<http::Client>& client,
+                                             const std::string& cluster, Observer& observer) {
   std::vector<std::unique_ptr<Reflector>> reflectors;
   for (auto& resource : make_watched_resources(cluster, observer))
     reflectors.push_back(std::make_unique<Reflector>(client, std::move(resource), observer));

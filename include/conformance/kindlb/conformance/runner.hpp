@@ -49,6 +49,6 @@ inline constexpr const char* kRunLabel = "kindlb.dev/conformance";
 core::Result<std::vector<std::string>> find_leftovers(kube::Objects& objects);
 /// Remove all of it, and wait until it is gone.
 core::Result<void> remove_leftovers(kube::Objects& objects, Listener& listener,
-                                    std::stop_token stop);
+                                    const std::stop_token& stop);
 
 }  // namespace kindlb::conformance

@@ -53,15 +53,15 @@ class [[nodiscard]] Result {
   /// REQUIRES: ok()
   T& value() & {
     KINDLB_ASSERT(ok());
-    return std::get<0>(state_);
+    return *std::get_if<0>(&state_);
   }
   const T& value() const& {
     KINDLB_ASSERT(ok());
-    return std::get<0>(state_);
+    return *std::get_if<0>(&state_);
   }
   T&& value() && {
     KINDLB_ASSERT(ok());
-    return std::get<0>(std::move(state_));
+    return std::move(*std::get_if<0>(&state_));
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
@@ -72,10 +72,11 @@ class [[nodiscard]] Result {
   /// REQUIRES: !ok()
   const Error& error() const {
     KINDLB_ASSERT(!ok());
-    return std::get<1>(state_);
+    return *std::get_if<1>(&state_);
   }
 
  private:
+  // Read by get_if: the assertions replace the exceptions of get().
   std::variant<T, Error> state_;
 };
 

@@ -88,7 +88,7 @@ class Reflectors {
 /// Make an Api that uses `client`. `cluster`: the name put into every ServiceKey.
 std::shared_ptr<Api> make_api(std::shared_ptr<http::Client> client, std::string cluster);
 /// Start to list and watch. `observer` must outlive the result.
-std::unique_ptr<Reflectors> start_reflectors(std::shared_ptr<http::Client> client,
-                                             std::string cluster, Observer& observer);
+std::unique_ptr<Reflectors> start_reflectors(const std::shared_ptr<http::Client>& client,
+                                             const std::string& cluster, Observer& observer);
 
 }  // namespace kindlb::kube
