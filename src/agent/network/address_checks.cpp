@@ -10,7 +10,7 @@ constexpr std::chrono::milliseconds kPollInterval{3};
 bool AddressChecks::is_known_free(const core::IpAddress& address) const {
   if (network_.holds(address)) return true;
   const auto found = free_.find(address);
-  return found != free_.end() && Loop::Clock::now() - found->second < kFreeFor;
+  return found != free_.end() && loop_.now() - found->second < kFreeFor;
 }
 
 void AddressChecks::check(const std::vector<core::Cidr>& addresses, Done done) {
@@ -28,7 +28,7 @@ std::string AddressChecks::solicit(Pending& pending) {
     const auto asked = network_.solicit(address);
     if (!asked) return asked.error().operation + ": " + asked.error().detail;
   }
-  pending.until = Loop::Clock::now() + kReplyWindow;
+  pending.until = loop_.now() + kReplyWindow;
   return {};
 }
 
@@ -59,7 +59,7 @@ std::optional<std::string> AddressChecks::result_of(const Pending& pending) {
   for (const auto& address : pending.addresses)
     if (const auto neighbour = network_.find_neighbour(address))
       return address.text() + " is in use by another host with MAC address " + neighbour->mac;
-  const auto now = Loop::Clock::now();
+  const auto now = loop_.now();
   if (now < pending.until) return std::nullopt;
   std::erase_if(free_, [&](const auto& entry) { return now - entry.second >= kFreeFor; });
   for (const auto& address : pending.addresses) free_.insert_or_assign(address, now);

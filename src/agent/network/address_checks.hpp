@@ -41,7 +41,7 @@ class AddressChecks {
  private:
   struct Pending {
     std::vector<core::IpAddress> addresses;
-    Loop::Clock::time_point until;
+    Loop::TimePoint until;
     Done done;
   };
 
@@ -54,7 +54,7 @@ class AddressChecks {
 
   Loop& loop_;
   Network& network_;
-  std::map<core::IpAddress, Loop::Clock::time_point> free_;  ///< found free, and when
+  std::map<core::IpAddress, Loop::TimePoint> free_;  ///< found free, and when
   std::list<Pending> pending_;
   bool polling_ = false;
 };
