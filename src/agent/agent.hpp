@@ -30,8 +30,8 @@
 #include "envoy/supervisor.hpp"
 #include "files.hpp"
 #include "network/address_checks.hpp"
-#include "network/packet_filter.hpp"
 #include "network/probes.hpp"
+#include "udp/nftables_filter.hpp"
 
 #include <map>
 #include <memory>

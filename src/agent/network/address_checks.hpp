@@ -11,7 +11,7 @@
 // network; not thread-safe.
 
 #include "loop.hpp"
-#include "network/network.hpp"
+#include "network/netlink_network.hpp"
 
 #include <functional>
 #include <list>

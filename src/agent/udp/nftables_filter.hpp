@@ -4,7 +4,7 @@
 // a whole. Calls block, briefly: the kernel replies at once. Not thread-safe.
 
 #include "kindlb/core/result.hpp"
-#include "network/nftables.hpp"
+#include "udp/nftables.hpp"
 
 #include <optional>
 

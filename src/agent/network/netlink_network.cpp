@@ -1,4 +1,4 @@
-#include "network/network.hpp"
+#include "network/netlink_network.hpp"
 
 #include "network/connections.hpp"
 #include "network/socket_address.hpp"

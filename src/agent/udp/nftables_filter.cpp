@@ -1,4 +1,4 @@
-#include "network/packet_filter.hpp"
+#include "udp/nftables_filter.hpp"
 
 #include "kindlb/base/fd.hpp"
 #include "network/netlink.hpp"

@@ -1,8 +1,8 @@
 // UDP rules installed in a network namespace of the test's own.
-#include "network/packet_filter.hpp"
 #include "support/builders.hpp"
 #include "support/traffic/ask.hpp"
 #include "support/traffic/backend.hpp"
+#include "udp/nftables_filter.hpp"
 
 #include <net/if.h>
 #include <sched.h>
