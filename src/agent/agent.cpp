@@ -10,15 +10,15 @@ namespace kindlb::agent {
 using protocol::EnvoyState;
 using protocol::RejectStage;
 
-Agent::Agent(Loop& loop, Network network, AgentOptions options)
+Agent::Agent(Loop& loop, Network& network, PacketFilter& filter, AgentOptions options)
     : loop_(loop),
-      network_(std::move(network)),
+      network_(network),
+      filter_(filter),
       options_(std::move(options)),
       store_(options_.state_directory / "units"),
       files_(options_.state_directory / "xds"),
       checks_(loop_, network_),
-      admin_(loop_, options_.admin_socket),
-      ack_poller_(loop_, admin_, history_),
+      ack_poller_(loop_, options_.admin_socket, history_),
       supervisor_(loop_, options_.envoy,
                   {.started = [this] { envoy_started(); },
                    .exited = [this](const std::string& how) { envoy_exited(how); }}),
@@ -58,16 +58,16 @@ void Agent::load_units() {
   std::vector<std::pair<std::string, std::vector<core::Cidr>>> wanted;
   for (const auto& [name, committed] : units_) wanted.emplace_back(name, committed.unit.addresses);
   for (const auto& [name, addresses] : wanted)
-    checks_.check(addresses, [this, name = name](const std::string& problem) {
+    checks_.check(addresses, [this, name = name](const AddressChecks::Problem& problem) {
       stored_unit_checked(name, problem);
     });
 }
 
-void Agent::stored_unit_checked(const std::string& unit, const std::string& problem) {
+void Agent::stored_unit_checked(const std::string& unit, const AddressChecks::Problem& problem) {
   const auto found = units_.find(unit);
-  if (found != units_.end() && !problem.empty()) {
+  if (found != units_.end() && problem) {
     found->second.suspended = true;
-    log("not serving " + found->second.unit.owner + ": " + problem);
+    log("not serving " + found->second.unit.owner + ": " + *problem);
   }
   if (--unchecked_units_ == 0) start_envoy();
 }
@@ -187,13 +187,14 @@ void Agent::receive(ClientId client, std::string_view line) {
 }
 
 void Agent::receive(ClientId client, const protocol::Prepare& prepare) {
-  checks_.check(prepare.addresses, [this, client, id = prepare.id](const std::string& problem) {
-    if (problem.empty())
-      control_.send(client, protocol::Applied{.id = id});
-    else
-      control_.send(client,
-                    protocol::Rejected{.id = id, .stage = RejectStage::Address, .text = problem});
-  });
+  checks_.check(
+      prepare.addresses, [this, client, id = prepare.id](const AddressChecks::Problem& problem) {
+        if (problem)
+          control_.send(client, protocol::Rejected{
+                                    .id = id, .stage = RejectStage::Address, .text = *problem});
+        else
+          control_.send(client, protocol::Applied{.id = id});
+      });
 }
 
 /// The newest message for a unit wins: what it supersedes is answered at once, before the new
@@ -207,9 +208,10 @@ void Agent::receive(ClientId client, protocol::Apply apply) {
   auto& request = add_request(client, apply.id, swap_listener_variants(std::move(apply.unit)));
   request.probes = std::move(apply.probes);
   request.probe_timeout = apply.probe_timeout;
-  checks_.check(request.unit.addresses, [this, key = request.key](const std::string& taken) {
-    address_checked(key, taken);
-  });
+  checks_.check(request.unit.addresses,
+                [this, key = request.key](const AddressChecks::Problem& taken) {
+                  address_checked(key, taken);
+                });
 }
 
 /// A Release needs no address check and touches no network before Envoy has let go of the

@@ -31,7 +31,7 @@
 #include "files.hpp"
 #include "network/address_checks.hpp"
 #include "network/probes.hpp"
-#include "udp/nftables_filter.hpp"
+#include "udp/packet_filter.hpp"
 
 #include <map>
 #include <memory>
@@ -53,7 +53,8 @@ struct AgentOptions {
 
 class Agent {
  public:
-  Agent(Loop& loop, Network network, AgentOptions options);
+  /// Loop, network and filter must outlive it.
+  Agent(Loop& loop, Network& network, PacketFilter& filter, AgentOptions options);
 
   /// Listen for kindlb, load the stored units, check their addresses and start Envoy with them.
   /// Only a control socket that cannot be opened is an error: a unit that cannot be served again
@@ -128,7 +129,7 @@ class Agent {
 
   // Start, and Envoy's life cycle (agent.cpp)
   void load_units();
-  void stored_unit_checked(const std::string& unit, const std::string& problem);
+  void stored_unit_checked(const std::string& unit, const AddressChecks::Problem& problem);
   void start_envoy();
   void envoy_started();
   void envoy_exited(const std::string& how);
@@ -136,7 +137,7 @@ class Agent {
   // Requests (agent_requests.cpp)
   Request& add_request(ClientId client, std::uint64_t id, protocol::Unit unit);
   void supersede(const std::string& unit);
-  void address_checked(std::uint64_t key, const std::string& problem);
+  void address_checked(std::uint64_t key, const AddressChecks::Problem& problem);
   void network_ready();
   void begin_probing(Request& request);
   void requeue_alone(Request& request);
@@ -155,15 +156,15 @@ class Agent {
   XdsSnapshot committed_snapshot(const std::vector<std::uint64_t>& except) const;
   bool write_snapshot(const XdsSnapshot& snapshot);
   void await_acks(std::vector<std::uint64_t> requests, bool changed);
-  void acks_changed(const AckPoller::AckStatuses& statuses, bool final);
-  void update_processed(const AckPoller::AckStatuses& statuses);
+  void acks_changed(const AckStatuses& statuses, bool final);
+  void update_processed(const AckStatuses& statuses);
   void update_timed_out();
-  void conclude(Request& request, const AckPoller::AckStatuses& statuses);
+  void conclude(Request& request, const AckStatuses& statuses);
   void retry_separately(const std::vector<std::uint64_t>& requests);
   void commit(Request& request);
   void commit_release(Request& request);
   void apply_committed();
-  void envoy_live(const AckPoller::AckStatuses& statuses);
+  void envoy_live(const AckStatuses& statuses);
 
   // UDP rules (agent_udp_rules.cpp, which states their invariants)
   protocol::Unit swap_listener_variants(protocol::Unit unit) const;
@@ -182,14 +183,13 @@ class Agent {
   XdsSnapshot with_draining(XdsSnapshot snapshot) const;
 
   Loop& loop_;
-  Network network_;
-  PacketFilter filter_;
+  Network& network_;
+  PacketFilter& filter_;
   AgentOptions options_;
   UnitStore store_;
   XdsFiles files_;
   XdsHistory history_;  ///< what the files say now, and said in earlier versions
   AddressChecks checks_;
-  AdminClient admin_;
   AckPoller ack_poller_;
   Supervisor supervisor_;
   ControlServer control_;

@@ -60,12 +60,12 @@ void Agent::end_request(std::uint64_t key) {
   requests_.erase(found);
 }
 
-void Agent::address_checked(std::uint64_t key, const std::string& problem) {
+void Agent::address_checked(std::uint64_t key, const AddressChecks::Problem& problem) {
   const auto found = requests_.find(key);
   if (found == requests_.end()) return;  // superseded meanwhile
   auto& request = found->second;
-  if (!problem.empty()) {
-    reject(request, RejectStage::Address, problem);
+  if (problem) {
+    reject(request, RejectStage::Address, *problem);
     end_request(key);
     return sync_network();  // a request it superseded may have left addresses or routes
   }

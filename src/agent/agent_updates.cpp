@@ -36,7 +36,7 @@ std::string serving_line(const protocol::Unit& unit) {
          (ports == 1 ? " listener)" : " listeners)");
 }
 
-bool any_not_acked(const AckPoller::AckStatuses& statuses) {
+bool any_not_acked(const AckStatuses& statuses) {
   return std::any_of(statuses.begin(), statuses.end(),
                      [](const auto& entry) { return entry.second.kind != AckStatus::Kind::Acked; });
 }
@@ -206,7 +206,7 @@ void Agent::await_acks(std::vector<std::uint64_t> requests, bool changed) {
 
 /// Commit units as soon as Envoy serves them, although others of the update are still warming. Only
 /// an update in which everything was ACKed proves that Envoy has closed what the snapshot lacks.
-void Agent::acks_changed(const AckPoller::AckStatuses& statuses, bool final) {
+void Agent::acks_changed(const AckStatuses& statuses, bool final) {
   if (final) {
     if (!any_not_acked(statuses)) lift_quarantine();
     return update_processed(statuses);
@@ -226,7 +226,7 @@ void Agent::acks_changed(const AckPoller::AckStatuses& statuses, bool final) {
 /// unknown field makes Envoy reject a whole file, so it does not tell which unit is at fault, and
 /// each request is tried again alone. Endpoint files are deleted only now, when no cluster that
 /// Envoy knows watches them any more.
-void Agent::update_processed(const AckPoller::AckStatuses& statuses) {
+void Agent::update_processed(const AckStatuses& statuses) {
   const auto update = *update_;
   update_.reset();
   loop_.cancel(update.deadline);
@@ -253,7 +253,7 @@ void Agent::retry_separately(const std::vector<std::uint64_t>& requests) {
 
 /// Commit or reject a request after Envoy's decision. Listeners carry their error in the config
 /// dump; for clusters and endpoints the only place is Envoy's log.
-void Agent::conclude(Request& request, const AckPoller::AckStatuses& statuses) {
+void Agent::conclude(Request& request, const AckStatuses& statuses) {
   if (request.is_release) return commit_release(request);
   const auto found = statuses.find(request.unit.unit);
   const auto status = found == statuses.end() ? AckStatus() : found->second;
@@ -346,7 +346,7 @@ void Agent::update_timed_out() {
 
 /// Envoy has started and decided about the committed units. One that it does not accept any more
 /// stays committed but unacknowledged: kindlb sees that in Status and applies the unit again.
-void Agent::envoy_live(const AckPoller::AckStatuses& statuses) {
+void Agent::envoy_live(const AckStatuses& statuses) {
   envoy_ = EnvoyState::Live;
   for (auto& [name, committed] : units_) {
     const auto found = statuses.find(name);

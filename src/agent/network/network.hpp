@@ -1,0 +1,42 @@
+#pragma once
+// The addresses and routes of the container's network namespace, and its neighbours, as a seam: see
+// netlink_network.hpp for the kernel's. Calls block, briefly. Not thread-safe.
+//
+// An implementation remembers what it has added and changes nothing else, so addresses and routes
+// that Docker manages are safe.
+
+#include "kindlb/core/result.hpp"
+#include "network/desired_network.hpp"
+
+#include <optional>
+#include <string>
+
+namespace kindlb::agent {
+
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  /// Return whether this object has added the address.
+  virtual bool holds(const core::IpAddress& address) const = 0;
+  /// Add what is missing; stop at the first failure. The error's operation names the address or
+  /// route. What has been added before stays and counts as added by this object.
+  virtual core::Result<void> add_addresses(const DesiredNetwork& desired) = 0;
+  virtual core::Result<void> add_routes(const DesiredNetwork& desired) = 0;
+  /// Announce addresses added since the last call to the neighbours. This empties the namespace's
+  /// own neighbour table, and packets that wait for resolution are dropped: announce once for many
+  /// addresses, and not while an answer is awaited. Return whether there was anything to announce.
+  virtual bool announce() = 0;
+  /// Remove what was added and is not desired any more, except host routes with open TCP
+  /// connections: an endpoint that terminates gracefully closes them itself. Return whether such a
+  /// route was kept; call again later.
+  virtual bool remove_stale(const DesiredNetwork& desired) = 0;
+
+  /// Make the kernel send an ARP request or neighbour solicitation for the address. A former answer
+  /// is forgotten first.
+  virtual core::Result<void> solicit(const core::IpAddress& address) = 0;
+  /// Return the MAC address of the neighbour that has answered for the address, if any.
+  virtual std::optional<std::string> find_neighbour(const core::IpAddress& address) = 0;
+};
+
+}  // namespace kindlb::agent
