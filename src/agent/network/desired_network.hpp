@@ -10,6 +10,8 @@
 
 namespace kindlb::agent {
 
+struct WantedUnits;
+
 /// What the namespace should have for all units together. Units may share addresses and routes.
 struct DesiredNetwork {
   std::set<core::Cidr> addresses;
@@ -21,5 +23,11 @@ struct DesiredNetwork {
 
   bool operator==(const DesiredNetwork&) const = default;
 };
+
+/// Addresses and routes are shared by units: each stays while any unit or request needs it, so they
+/// are computed from all of them and never counted. Two units may disagree about the gateway of a
+/// pod (its address moved to another node and only one unit has been updated yet): the newer one is
+/// right, so units are added by age and requests, which are newer still, last.
+DesiredNetwork desired_network(const WantedUnits& wanted);
 
 }  // namespace kindlb::agent
