@@ -7,6 +7,11 @@
 // Callbacks may add and remove descriptors and timers, their own included: an entry removed by one
 // callback is not called later in the same round, even if its descriptor number has been reused.
 // The loop owns no descriptors: unwatch before close. Not thread-safe.
+//
+// What time it is, for timers and for everything that runs on the loop, is the clock's to say. With
+// a clock that a test moves, run_due() takes the place of run(), and nothing waits.
+
+#include "kindlb/base/clock.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -20,24 +25,32 @@ namespace kindlb::agent {
 
 class Loop {
  public:
-  using Clock = std::chrono::steady_clock;
+  using TimePoint = base::Clock::TimePoint;
+  using Duration = TimePoint::duration;
   using Ready = std::function<void(short revents)>;
   using Action = std::function<void()>;
   using TimerId = std::uint64_t;  ///< never 0
 
+  /// The clock must outlive the loop.
+  explicit Loop(const base::Clock& clock = base::machine_clock()) : clock_(clock) {}
+
+  TimePoint now() const { return clock_.now(); }
   /// Call `ready` whenever one of `events` (POLLIN, POLLOUT), an error or a hang-up is there, until
   /// unwatch(). Replaces a former watch of the descriptor.
   void watch(int fd, short events, Ready ready);
   void unwatch(int fd);
   /// Call `action` once, not before `delay` has passed and never from within after(). A delay of
   /// zero means the next round. Timers with the same due time run in the order they were set.
-  TimerId after(Clock::duration delay, Action action);
+  TimerId after(Duration delay, Action action);
   /// Do nothing for a timer that has run or was cancelled, or for 0.
   void cancel(TimerId timer);
 
   /// Run until stop() is called from a callback. May be called again afterwards.
   void run();
   void stop() { stopped_ = true; }
+  /// Run one round without waiting: call what is ready and what is due now. Return whether there
+  /// was anything. What a callback sets without delay is due in the next round.
+  bool run_due();
 
  private:
   struct Watch {
@@ -46,14 +59,15 @@ class Loop {
     Ready ready;
   };
 
-  void wait_once();
+  bool run_round(int wait);
   int wait_milliseconds() const;
-  void run_due_timers();
+  bool run_due_timers();
   void dispatch(const std::vector<pollfd>& polled, std::uint64_t newest);
 
+  const base::Clock& clock_;
   std::map<int, Watch> watches_;
-  std::map<std::pair<Clock::time_point, TimerId>, Action> timers_;
-  std::map<TimerId, Clock::time_point> due_;  ///< finds a timer in timers_ by its id
+  std::map<std::pair<TimePoint, TimerId>, Action> timers_;
+  std::map<TimerId, TimePoint> due_;  ///< finds a timer in timers_ by its id
   std::uint64_t serial_ = 0;
   TimerId last_timer_ = 0;
   bool stopped_ = false;

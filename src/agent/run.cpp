@@ -4,6 +4,8 @@
 #include "kindlb/base/number.hpp"
 #include "kindlb/base/text.hpp"
 #include "log.hpp"
+#include "network/netlink_network.hpp"
+#include "udp/nftables_filter.hpp"
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -86,13 +88,14 @@ void read_signals(int fd, Agent& agent) {
 
 int run_in_container() {
   const base::Fd signals = signal_descriptor();
-  auto network = Network::open();
+  auto network = NetlinkNetwork::open();
   if (!network) {
     log(network.error().text());
     return 1;
   }
+  NftablesFilter filter;
   Loop loop;
-  Agent agent(loop, std::move(*network),
+  Agent agent(loop, *network, filter,
               {.state_directory = protocol::kStateDir,
                .control_socket = protocol::kAgentSocket,
                .admin_socket = protocol::kAdminSocket,

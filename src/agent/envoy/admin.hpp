@@ -85,6 +85,8 @@ struct AckStatus {
   bool operator==(const AckStatus&) const = default;
 };
 
+using AckStatuses = std::map<std::string, AckStatus>;  ///< by unit
+
 /// Return whether Envoy has processed the newest version of LDS and CDS, accepting or rejecting it.
 /// `before`: the statistics when it was written, or default ones if Envoy has started since.
 bool is_processed(const AdminStats& now, const AdminStats& before, const XdsHistory& history);

@@ -46,16 +46,15 @@ void EnvoyLog::record_rejection(std::string_view line) {
   for (const auto* marker : {"config update rejected: ", "config update failure: "}) {
     const auto why = after(line, marker);
     if (!why.empty() && !why.starts_with("Error adding/updating"))
-      rejections_.push_back({{}, std::string(why.substr(0, kMaxText))});
+      rejections_.push_back({std::nullopt, std::string(why.substr(0, kMaxText))});
   }
 }
 
 std::string EnvoyLog::reason_for(const protocol::Unit& unit) const {
   for (const auto& rejection : rejections_)
-    if (!rejection.resource.empty() && has_resource(unit, rejection.resource))
-      return rejection.text;
+    if (rejection.resource && has_resource(unit, *rejection.resource)) return rejection.text;
   for (const auto& rejection : rejections_)
-    if (rejection.resource.empty()) return rejection.text;
+    if (!rejection.resource) return rejection.text;
   return {};
 }
 

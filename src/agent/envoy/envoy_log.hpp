@@ -8,6 +8,7 @@
 #include "kindlb/core/line_splitter.hpp"
 #include "kindlb/protocol/protocol.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ class EnvoyLog {
 
  private:
   struct Rejection {
-    std::string resource;  ///< empty: the whole file
+    std::optional<std::string> resource;  ///< none: the whole file
     std::string text;
   };
 

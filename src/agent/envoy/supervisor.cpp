@@ -40,10 +40,10 @@ bool drop_privileges(uid_t uid) {
 /// In the child. Only stderr is redirected, which is where Envoy logs. An error is written to that
 /// pipe as well, so that it reaches `docker logs` the same way; 127 is the shell's status for it.
 [[noreturn]] void run_child(const EnvoyCommand& command, int log_pipe) {
+  auto words = command.arguments;  // a copy: execvp takes pointers to mutable text
   std::vector<char*> arguments;
-  arguments.reserve(command.arguments.size() + 1);
-  for (const auto& argument : command.arguments)
-    arguments.push_back(const_cast<char*>(argument.c_str()));  // execvp does not change them
+  arguments.reserve(words.size() + 1);
+  for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::dup2(log_pipe, STDERR_FILENO);
   if (drop_privileges(command.uid)) ::execvp(arguments.front(), arguments.data());
@@ -68,7 +68,7 @@ Supervisor::~Supervisor() {
 void Supervisor::start() {
   if (stopping_) return;
   ++starts_;
-  started_ = Loop::Clock::now();
+  started_ = loop_.now();
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return exited(std::strerror(errno));
   base::Fd read_end(ends[0]);
@@ -122,7 +122,7 @@ bool Supervisor::reaped(pid_t pid, int wait_status) {
 void Supervisor::exited(const std::string& how) {
   if (!stopping_) {
     log("Envoy stopped (" + how + "); restarting it");
-    loop_.after(backoff_.next(Loop::Clock::now() - started_), [this] { start(); });
+    loop_.after(backoff_.next(loop_.now() - started_), [this] { start(); });
   }
   events_.exited(how);
 }

@@ -75,7 +75,7 @@ class Supervisor {
   pid_t pid_ = -1;
   std::uint32_t starts_ = 0;
   bool stopping_ = false;
-  Loop::Clock::time_point started_;
+  Loop::TimePoint started_;
 };
 
 }  // namespace kindlb::agent

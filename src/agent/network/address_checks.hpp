@@ -24,8 +24,10 @@ namespace kindlb::agent {
 
 class AddressChecks {
  public:
-  /// Empty: every address is free or this container's own. Otherwise the problem, for users.
-  using Done = std::function<void(const std::string& problem)>;
+  /// What keeps an address from being taken, for users; none: every address is free or this
+  /// container's own.
+  using Problem = std::optional<std::string>;
+  using Done = std::function<void(const Problem& problem)>;
 
   AddressChecks(Loop& loop, Network& network) : loop_(loop), network_(network) {}
 
@@ -41,20 +43,20 @@ class AddressChecks {
  private:
   struct Pending {
     std::vector<core::IpAddress> addresses;
-    Loop::Clock::time_point until;
+    Loop::TimePoint until;
     Done done;
   };
 
   bool is_known_free(const core::IpAddress& address) const;
-  std::string solicit(Pending& pending);
+  Problem solicit(Pending& pending);
   void poll_neighbours();
   void poll_later();
-  /// Nothing: the reply window is still open. Empty: all are free.
-  std::optional<std::string> result_of(const Pending& pending);
+  Problem conflict_of(const Pending& pending);
+  void remember_free(const Pending& pending);
 
   Loop& loop_;
   Network& network_;
-  std::map<core::IpAddress, Loop::Clock::time_point> free_;  ///< found free, and when
+  std::map<core::IpAddress, Loop::TimePoint> free_;  ///< found free, and when
   std::list<Pending> pending_;
   bool polling_ = false;
 };

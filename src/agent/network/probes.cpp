@@ -30,7 +30,7 @@ Prober::Prober(Loop& loop, core::Probe probe, milliseconds timeout, Done done)
     : loop_(loop),
       probe_(std::move(probe)),
       done_(std::move(done)),
-      deadline_(Loop::Clock::now() + timeout),
+      deadline_(loop_.now() + timeout),
       round_timeout_(kFirstRoundTimeout),
       retry_delay_(kFirstRetry) {
   outcome_.label = probe_.label;
@@ -60,7 +60,7 @@ void Prober::round() {
 }
 
 void Prober::round_timed_out() {
-  if (Loop::Clock::now() + round_timeout_ >= deadline_) return;  // the last round gets all the time
+  if (loop_.now() + round_timeout_ >= deadline_) return;  // the last round gets all the time
   last_failure_ = attempts_.begin()->second.target.text() + ": no answer";
   round_timeout_ *= 2;
   drop_attempts();
@@ -104,7 +104,7 @@ void Prober::round_ended() {
   // Without a route waiting does not help: routes are installed before probes start. A refused
   // connection may be a pod that is just starting.
   if (no_route_) return finish(protocol::ProbeResult::Unreachable, last_failure_);
-  if (Loop::Clock::now() + retry_delay_ >= deadline_) return;  // deadline_passed() decides
+  if (loop_.now() + retry_delay_ >= deadline_) return;  // deadline_passed() decides
   retry_timer_ = loop_.after(retry_delay_, [this] { round(); });
   retry_delay_ = std::min(retry_delay_ * 2, kSlowestRetry);
 }

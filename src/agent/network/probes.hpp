@@ -53,7 +53,7 @@ class Prober {
   Loop& loop_;
   core::Probe probe_;
   Done done_;
-  Loop::Clock::time_point deadline_;
+  Loop::TimePoint deadline_;
   std::map<int, Attempt> attempts_;
   Loop::TimerId retry_timer_ = 0;
   Loop::TimerId round_timer_ = 0;

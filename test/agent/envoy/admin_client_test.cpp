@@ -19,11 +19,13 @@ namespace {
 
 /// Answers every request on an abstract socket with the scripted text.
 struct FakeEnvoy {
-  Loop loop;
+  testing::ManualClock clock;
+  Loop loop{clock};
   std::string name = "@kindlb-test-" + std::to_string(::getpid());
   base::Fd listener{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
   base::Fd connection;
-  std::string script;
+  std::string script;    ///< empty: hang up
+  bool is_mute = false;  ///< take requests and answer nothing
   std::vector<std::string> requests;
   int connections = 0;
 
@@ -47,6 +49,7 @@ struct FakeEnvoy {
     const auto size = ::recv(connection.get(), buffer.data(), buffer.size(), 0);
     if (size <= 0) return loop.unwatch(connection.get());
     requests.emplace_back(buffer.data(), static_cast<std::size_t>(size));
+    if (is_mute) return;
     ::send(connection.get(), script.data(), script.size(), MSG_NOSIGNAL);
     if (script.empty()) {
       loop.unwatch(connection.get());
@@ -87,6 +90,22 @@ TEST_CASE("failures are errors, and the next request starts afresh") {
     envoy.script = kOk;
     CHECK(*get(envoy, client) == "ok");
   }
+}
+
+TEST_CASE("a request is given up after two seconds") {
+  FakeEnvoy envoy;
+  AdminClient client(envoy.loop, envoy.name);
+  envoy.is_mute = true;
+  std::optional<core::Result<std::string>> result;
+  client.get("/stats", [&](core::Result<std::string> body) { result = std::move(body); });
+  REQUIRE(run_until(envoy.loop, [&] { return !envoy.requests.empty(); }));
+  envoy.clock.advance(std::chrono::milliseconds(1'999));
+  settle(envoy.loop);
+  CHECK_FALSE(result.has_value());
+  envoy.clock.advance(std::chrono::milliseconds(1));
+  settle(envoy.loop);
+  REQUIRE(result.has_value());
+  CHECK(result->error().detail == "no response within 2 s");
 }
 
 TEST_CASE("a missing socket is an error, reported from the loop") {

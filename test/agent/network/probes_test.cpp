@@ -37,9 +37,11 @@ struct Port {
 
 std::vector<protocol::ProbeOutcome> outcomes_of(const std::vector<core::Probe>& probes,
                                                 milliseconds timeout) {
-  Loop loop;
+  testing::ManualClock clock;
+  Loop loop(clock);
   ProbeSet probing(loop, probes, timeout, [] {});
-  CHECK(run_until(loop, [&] { return probing.is_finished(); }));
+  CHECK(advance_until(
+      loop, clock, [&] { return probing.is_finished(); }, timeout));
   return probing.outcomes();
 }
 
@@ -62,12 +64,14 @@ TEST_CASE("a closed port is Refused at the deadline") {
 }
 
 TEST_CASE("a port that opens before the deadline is reached") {
-  Loop loop;
+  testing::ManualClock clock;
+  Loop loop(clock);
   Port late;
   int calls = 0;
   ProbeSet probing(loop, {{"p", {late.target()}}}, std::chrono::seconds(5), [&] { ++calls; });
   loop.after(milliseconds(60), [&] { late.listen(); });
-  CHECK(run_until(loop, [&] { return calls > 0; }));
+  CHECK(advance_until(
+      loop, clock, [&] { return calls > 0; }, milliseconds(5'000)));
   CHECK(probing.outcomes()[0].result == ProbeResult::Reached);
 }
 
@@ -82,14 +86,15 @@ TEST_CASE("without a route a probe fails at once") {
 }
 
 TEST_CASE("a destroyed probe leaves nothing on the loop") {
-  Loop loop;
+  testing::ManualClock clock;
+  Loop loop(clock);
   const Port closed;
   int calls = 0;
   std::optional<ProbeSet> probing;
   probing.emplace(loop, std::vector<core::Probe>{{"p", {closed.target()}}}, milliseconds(10),
                   [&] { ++calls; });
   probing.reset();
-  loop.after(milliseconds(50), [&] { loop.stop(); });
-  loop.run();
+  clock.advance(milliseconds(50));
+  CHECK_FALSE(loop.run_due());
   CHECK(calls == 0);
 }

@@ -1,8 +1,8 @@
 // UDP rules installed in a network namespace of the test's own.
-#include "network/packet_filter.hpp"
 #include "support/builders.hpp"
 #include "support/traffic/ask.hpp"
 #include "support/traffic/backend.hpp"
+#include "udp/nftables_filter.hpp"
 
 #include <net/if.h>
 #include <sched.h>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace kindlb;
 using namespace kindlb::test;
-using agent::PacketFilter;
+using agent::NftablesFilter;
 using testing::Backend;
 using namespace std::chrono_literals;
 
@@ -56,7 +56,7 @@ core::UdpRule redirected(core::UdpRule from) {
   return from;
 }
 
-void set(PacketFilter& filter, const std::vector<core::UdpRule>& active,
+void set(NftablesFilter& filter, const std::vector<core::UdpRule>& active,
          const std::vector<core::UdpRule>& idle = {}) {
   const auto done = filter.set({active, idle});
   INFO((done ? std::string() : done.error().text()));
@@ -67,7 +67,7 @@ void set(PacketFilter& filter, const std::vector<core::UdpRule>& active,
 
 TEST_CASE("only datagrams from the ranges come in") {
   REQUIRE(kAlone);
-  PacketFilter filter;
+  NftablesFilter filter;
   REQUIRE(filter.is_supported());
   const Backend backend(ip("127.1.0.1"), "a", kPort);
   const Backend neighbour(ip("127.1.0.2"), "b", kPort);
@@ -91,7 +91,7 @@ TEST_CASE("only datagrams from the ranges come in") {
 
 TEST_CASE("ranges of IPv6") {
   REQUIRE(kAlone);
-  PacketFilter filter;
+  NftablesFilter filter;
   REQUIRE(filter.is_supported());
   const Backend backend(ip("::1"), "a", kPort);
   set(filter, {only(rule("::1"), {"::/64"})});
@@ -105,7 +105,7 @@ TEST_CASE("ranges of IPv6") {
 
 TEST_CASE("redirected datagrams are answered from the port they were sent to") {
   REQUIRE(kAlone);
-  PacketFilter filter;
+  NftablesFilter filter;
   const Backend backend(ip("127.1.0.1"), "plain", kPort);
   const Backend twin(ip("127.1.0.1"), "twin", kRedirectPort);
   set(filter, {redirected(rule("127.1.0.1"))});
@@ -125,7 +125,7 @@ TEST_CASE("redirected datagrams are answered from the port they were sent to") {
 
 TEST_CASE("a datagram without a checksum is redirected, too") {
   REQUIRE(kAlone);
-  PacketFilter filter;
+  NftablesFilter filter;
   const auto at = ip("127.1.0.1");
   const Backend twin(at, "twin", kRedirectPort);
   const auto client = testing::dial(SOCK_DGRAM, {at, kPort}, 1s, ip("127.2.0.1"));
@@ -145,7 +145,7 @@ TEST_CASE("a datagram without a checksum is redirected, too") {
 
 TEST_CASE("changing the redirection loses no answer, in either direction") {
   REQUIRE(kAlone);
-  PacketFilter filter;
+  NftablesFilter filter;
   const auto at = ip("127.1.0.1");
   const auto plain = testing::bound(SOCK_DGRAM, {at, kPort});
   const auto twin = testing::bound(SOCK_DGRAM, {at, kRedirectPort});
@@ -185,7 +185,7 @@ TEST_CASE("changing the redirection loses no answer, in either direction") {
 
 TEST_CASE("a thousand ranges") {
   REQUIRE(kAlone);
-  PacketFilter filter;
+  NftablesFilter filter;
   const Backend backend(ip("127.1.0.1"), "a", kPort);
   std::vector<std::string> ranges;
   for (unsigned i = 0; i < 1'000; ++i)

@@ -1,6 +1,6 @@
 #pragma once
-// UDP rules as nf_tables messages. Pure, no sockets: see packet_filter.hpp. Why there are rules at
-// all, and in which order they and Envoy's listeners change, is in agent_udp_rules.cpp.
+// UDP rules as nf_tables messages. Pure, no sockets: see nftables_filter.hpp. Why there are rules
+// at all, and in which order they and Envoy's listeners change, is in udp_rules.hpp.
 //
 // There is one table per family, with an input and an output chain and one chain per rule:
 //   input   to AT: jump to the rule's chain, which accepts, redirects or drops by source address

@@ -1,4 +1,4 @@
-#include "network/nftables.hpp"
+#include "udp/nftables.hpp"
 
 #include "support/builders.hpp"
 

@@ -3,26 +3,23 @@
 // CAP_NET_ADMIN and no `nft` program. It owns the table "kindlb" of each family and replaces it as
 // a whole. Calls block, briefly: the kernel replies at once. Not thread-safe.
 
-#include "kindlb/core/result.hpp"
-#include "network/nftables.hpp"
+#include "udp/packet_filter.hpp"
 
 #include <optional>
 
 namespace kindlb::agent {
 
-class PacketFilter {
+class NftablesFilter final : public PacketFilter {
  public:
   /// Find out whether the kernel supports every expression that rules use, in both families, by
   /// installing a rule for an address that gets no datagrams: a kernel may have nf_tables without
   /// all of its modules. Removes the rules of a former run in this namespace.
-  PacketFilter();
+  NftablesFilter();
 
-  /// False: set() does nothing, and Envoy must filter.
-  bool is_supported() const { return supported_; }
-  /// Install these rules in the place of all others, for each family in one transaction. After an
-  /// error a family may have either its old rules or the new ones; the next call installs both
-  /// again.
-  core::Result<void> set(const nftables::Rules& rules);
+  bool is_supported() const override { return supported_; }
+  /// For each family in one transaction. After an error a family may have either its old rules or
+  /// the new ones; the next call installs both again.
+  core::Result<void> set(const nftables::Rules& rules) override;
 
  private:
   bool supported_ = false;

@@ -1,4 +1,4 @@
-#include "network/packet_filter.hpp"
+#include "udp/nftables_filter.hpp"
 
 #include "kindlb/base/fd.hpp"
 #include "network/netlink.hpp"
@@ -60,11 +60,11 @@ bool probe_kernel(IpFamily family) {
 
 }  // namespace
 
-PacketFilter::PacketFilter()
+NftablesFilter::NftablesFilter()
     : supported_(probe_kernel(IpFamily::V4) && probe_kernel(IpFamily::V6)),
       rules_(nftables::Rules()) {}
 
-core::Result<void> PacketFilter::set(const nftables::Rules& rules) {
+core::Result<void> NftablesFilter::set(const nftables::Rules& rules) {
   if (!supported_ || rules == rules_) return {};
   const auto known = std::exchange(rules_, std::nullopt);
   for (const auto family : {IpFamily::V4, IpFamily::V6}) {

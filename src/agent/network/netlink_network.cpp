@@ -1,4 +1,4 @@
-#include "network/network.hpp"
+#include "network/netlink_network.hpp"
 
 #include "network/connections.hpp"
 #include "network/socket_address.hpp"
@@ -29,25 +29,18 @@ Error error_of(int number, const std::string& operation) {
 
 }  // namespace
 
-void DesiredNetwork::add(const std::vector<core::Cidr>& more_addresses,
-                         const std::vector<core::Route>& more_routes) {
-  addresses.insert(more_addresses.begin(), more_addresses.end());
-  for (const auto& route : more_routes)
-    routes.insert_or_assign(core::Cidr{route.to.first(), route.to.length}, route.via);
-}
-
-core::Result<Network> Network::open() {
+core::Result<NetlinkNetwork> NetlinkNetwork::open() {
   base::Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) return error_of(errno, "open a netlink socket");
   const timeval limit{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-  return Network(std::move(socket));
+  return NetlinkNetwork(std::move(socket));
 }
 
 /// Send a request and collect its reply, which for a dump comes in several datagrams. The socket's
 /// receive timeout bounds the wait.
-core::Result<std::string> Network::request(const std::string& message,
-                                           const std::string& operation) {
+core::Result<std::string> NetlinkNetwork::request(const std::string& message,
+                                                  const std::string& operation) {
   if (::send(socket_.get(), message.data(), message.size(), 0) < 0)
     return error_of(errno, operation);
   std::string answer;
@@ -65,13 +58,13 @@ core::Result<std::string> Network::request(const std::string& message,
   }
 }
 
-bool Network::holds(const core::IpAddress& address) const {
+bool NetlinkNetwork::holds(const core::IpAddress& address) const {
   return std::any_of(addresses_.begin(), addresses_.end(),
                      [&](const auto& entry) { return entry.first.address == address; });
 }
 
 /// Return the interface, other than loopback, that has an address on the same network.
-core::Result<unsigned> Network::interface_for(const core::IpAddress& address) {
+core::Result<unsigned> NetlinkNetwork::interface_for(const core::IpAddress& address) {
   const auto links = request(netlink::dump_links(), "list network interfaces");
   if (!links) return links.error();
   const auto existing = request(netlink::dump_addresses(), "list addresses");
@@ -86,7 +79,7 @@ core::Result<unsigned> Network::interface_for(const core::IpAddress& address) {
                "the proxy container has no interface on the network of this address"};
 }
 
-core::Result<void> Network::add_addresses(const DesiredNetwork& desired) {
+core::Result<void> NetlinkNetwork::add_addresses(const DesiredNetwork& desired) {
   for (const auto& address : desired.addresses) {
     if (addresses_.contains(address)) continue;
     const auto interface = interface_for(address.address);
@@ -100,7 +93,7 @@ core::Result<void> Network::add_addresses(const DesiredNetwork& desired) {
   return {};
 }
 
-bool Network::announce() {
+bool NetlinkNetwork::announce() {
   const auto interfaces = std::exchange(unannounced_, {});
   for (const auto interface : interfaces) announce(interface);
   return !interfaces.empty();
@@ -112,7 +105,7 @@ bool Network::announce() {
 /// and by unsolicited neighbour advertisements if ndisc_notify is, a sysctl that kindlb sets on the
 /// container. That needs no raw socket. Failure is not fatal: neighbours find out when their entry
 /// becomes stale.
-void Network::announce(unsigned interface) {
+void NetlinkNetwork::announce(unsigned interface) {
   const auto links = request(netlink::dump_links(), "list network interfaces");
   if (!links) return;
   for (const auto& link : netlink::parse_links(*links)) {
@@ -122,7 +115,7 @@ void Network::announce(unsigned interface) {
   }
 }
 
-core::Result<void> Network::add_routes(const DesiredNetwork& desired) {
+core::Result<void> NetlinkNetwork::add_routes(const DesiredNetwork& desired) {
   for (const auto& [to, via] : desired.routes) {
     const auto known = routes_.find(to);
     if (known != routes_.end() && known->second == via) continue;
@@ -134,7 +127,7 @@ core::Result<void> Network::add_routes(const DesiredNetwork& desired) {
   return {};
 }
 
-bool Network::remove_stale(const DesiredNetwork& desired) {
+bool NetlinkNetwork::remove_stale(const DesiredNetwork& desired) {
   bool kept = false;
   std::optional<std::set<core::IpAddress>> connected;
   std::erase_if(routes_, [&](const auto& entry) {
@@ -157,7 +150,7 @@ bool Network::remove_stale(const DesiredNetwork& desired) {
 
 /// An empty datagram to the discard port is enough to make the kernel resolve the address; a host
 /// that gets it answers with ICMP at most.
-core::Result<void> Network::solicit(const core::IpAddress& address) {
+core::Result<void> NetlinkNetwork::solicit(const core::IpAddress& address) {
   const auto interface = interface_for(address);
   if (!interface) return interface.error();
   (void)request(netlink::remove_neighbour(*interface, address), "forget neighbour");
@@ -169,11 +162,11 @@ core::Result<void> Network::solicit(const core::IpAddress& address) {
   return {};
 }
 
-std::optional<netlink::Neighbour> Network::find_neighbour(const core::IpAddress& address) {
+std::optional<std::string> NetlinkNetwork::find_neighbour(const core::IpAddress& address) {
   const auto table = request(netlink::dump_neighbours(address.family()), "list neighbours");
   if (!table) return std::nullopt;
   for (const auto& neighbour : netlink::parse_neighbours(*table))
-    if (neighbour.address == address && neighbour.is_present()) return neighbour;
+    if (neighbour.address == address && neighbour.is_present()) return neighbour.mac;
   return std::nullopt;
 }
 
