@@ -1,15 +1,15 @@
 #include "envoy/admin.hpp"
 
 #include "kindlb/base/number.hpp"
-
-#include <nlohmann/json.hpp>
+#include "kindlb/json/json.hpp"
 
 #include <algorithm>
 
 namespace kindlb::agent {
 namespace {
 
-using nlohmann::json;
+using json::Json;
+using json::text_at;
 using Kind = AckStatus::Kind;
 
 constexpr std::string_view kCluster = "cluster.";
@@ -41,23 +41,11 @@ void read_stat(AdminStats& into, std::string_view name, std::string_view value) 
     read_field(into.eds[std::string(scope.substr(kCluster.size()))], field, value);
 }
 
-/// Return the string at a path of objects, or nothing.
-std::string text_at(const json& from, std::initializer_list<const char*> path) {
-  const json* at = &from;
-  for (const char* key : path) {
-    if (!at->is_object()) return {};
-    const auto found = at->find(key);
-    if (found == at->end()) return {};
-    at = &*found;
-  }
-  return at->is_string() ? at->get<std::string>() : std::string();
-}
-
 /// Call `visit` for each entry of a dump. Envoy leaves "configs" out of an empty one. False if the
 /// text is not a dump.
 template <typename Visit>
 bool each_config(std::string_view text, Visit visit) {
-  const auto dump = json::parse(text, nullptr, false);
+  const auto dump = json::parse_bounded(text);
   if (!dump.is_object()) return false;
   const auto configs = dump.find("configs");
   if (configs == dump.end()) return true;
@@ -167,7 +155,7 @@ std::string stat_name(std::string cluster) {
 }
 
 bool parse_listeners(std::string_view text, AdminDump& into) {
-  return each_config(text, [&](const json& config) {
+  return each_config(text, [&](const Json& config) {
     const auto name = text_at(config, {"name"});
     if (name.empty()) return;  // Envoy lists a failed listener twice, once without its name
     into.listeners[name] = {text_at(config, {"active_state", "version_info"}),
@@ -177,7 +165,7 @@ bool parse_listeners(std::string_view text, AdminDump& into) {
 }
 
 bool parse_clusters(std::string_view text, bool warming, AdminDump& into) {
-  return each_config(text, [&](const json& config) {
+  return each_config(text, [&](const Json& config) {
     auto& seen = into.clusters[text_at(config, {"cluster", "name"})];
     (warming ? seen.warming : seen.active) = text_at(config, {"version_info"});
   });

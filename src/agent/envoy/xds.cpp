@@ -1,16 +1,13 @@
 #include "envoy/xds.hpp"
 
 #include "kindlb/base/number.hpp"
-
-#include <nlohmann/json.hpp>
+#include "kindlb/json/json.hpp"
 
 #include <algorithm>
 #include <set>
 
 namespace kindlb::agent {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kMaxFileName = 200;
 /// The unit's file in the state directory has its name, in which a byte may take three characters;
@@ -30,14 +27,9 @@ bool is_file_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), is_file_character);
 }
 
-std::string text_in(const json& object, const char* field) {
-  const auto found = object.is_object() ? object.find(field) : object.end();
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// Return why `body` is not one typed object whose `field` is `name`.
 std::string body_problem(const std::string& body, const char* field, const std::string& name) {
-  const auto parsed = json::parse(body, nullptr, false);
+  const auto parsed = json::parse_bounded(body);
   if (!parsed.is_object()) return "is not a JSON object";
   const auto type = parsed.find("@type");
   if (type == parsed.end() || !type->is_string()) return "has no @type";
@@ -108,14 +100,12 @@ std::string invalid_reason(const protocol::Unit& unit) {
 }
 
 std::optional<core::Target> udp_socket_of(const std::string& listener_body) {
-  static const json::json_pointer kSocketAddress("/address/socket_address");
-  const auto parsed = json::parse(listener_body, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains(kSocketAddress)) return std::nullopt;
-  const auto& socket = parsed.at(kSocketAddress);
-  if (text_in(socket, "protocol") != "UDP") return std::nullopt;
-  const auto address = core::IpAddress::parse(text_in(socket, "address"));
-  const auto port = socket.find("port_value");
-  if (!address || port == socket.end() || !port->is_number_unsigned()) return std::nullopt;
+  const auto parsed = json::parse_bounded(listener_body);
+  const auto& socket = json::map_at(parsed, {"address", "socket_address"});
+  if (json::text_at(socket, {"protocol"}) != "UDP") return std::nullopt;
+  const auto address = core::IpAddress::parse(json::text_at(socket, {"address"}));
+  const auto* port = json::find(socket, {"port_value"});
+  if (!address || port == nullptr || !port->is_number_unsigned()) return std::nullopt;
   return core::Target{*address, port->get<std::uint16_t>()};
 }
 
