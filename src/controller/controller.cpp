@@ -23,10 +23,6 @@ constexpr std::chrono::seconds kDrainLimit{20};
 /// After this, start-up is over: see Options::on_started_up.
 constexpr std::chrono::seconds kStartupTime{10};
 
-core::Timestamp wall_clock() {
-  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-}
-
 std::string attribute(const docker::Event& event, const std::string& name) {
   const auto found = event.attributes.find(name);
   return found == event.attributes.end() ? "" : found->second;
@@ -34,10 +30,12 @@ std::string attribute(const docker::Event& event, const std::string& name) {
 
 }  // namespace
 
-Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options)
+Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options,
+                       const base::Clock& clock)
     : engine_(engine),
       host_(host),
       options_(std::move(options)),
+      loop_(clock),
       engine_work_(4),
       api_work_(4),
       fleet_(
@@ -48,7 +46,7 @@ Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options)
            .discovered = [this] { reconciler_.plan_all(); }}),
       networks_(loop_, engine_work_, engine,
                 [this](const std::string& name) { reconciler_.network_changed(name); }),
-      reconciler_({loop_, api_work_, fleet_, networks_, options_.policy, wall_clock}) {
+      reconciler_({loop_, api_work_, fleet_, networks_, options_.policy, clock}) {
   host.set_listener(&fleet_);
 }
 
@@ -71,18 +69,18 @@ void Controller::run(std::stop_token stop) {
   loop_.after(kAdoptionGrace, [this] { reconciler_.open_allocation(); });
   if (options_.on_started_up) loop_.after(kStartupTime, options_.on_started_up);
   loop_.run(stop);
-  if (options_.delete_on_exit) drain_until(std::chrono::steady_clock::now() + kDrainLimit);
+  if (options_.delete_on_exit) drain_until(loop_.now() + kDrainLimit);
   engine_watch_.request_stop();
   for (auto& [name, known] : clusters_) known.feed.reset();
   engine_watch_.join();
 }
 
-void Controller::drain_until(std::chrono::steady_clock::time_point deadline) {
+void Controller::drain_until(Loop::TimePoint deadline) {
   log::info("releasing every Service (--on-exit delete)");
   std::stop_source done;
   const std::function<void()> check = [&] {
     const bool done_all = reconciler_.drained() && !fleet_.has_warm();
-    if (done_all || std::chrono::steady_clock::now() >= deadline)
+    if (done_all || loop_.now() >= deadline)
       done.request_stop();
     else
       loop_.after(std::chrono::milliseconds(50), check);

@@ -11,6 +11,7 @@
 #include "cluster_feed.hpp"
 #include "fleet/fleet.hpp"
 #include "fleet/proxy_host.hpp"
+#include "kindlb/base/clock.hpp"
 #include "kindlb/base/thread_pool.hpp"
 #include "kindlb/controller/kind_clusters.hpp"
 #include "kindlb/controller/provider.hpp"
@@ -41,7 +42,8 @@ struct Options {
 
 class Controller {
  public:
-  Controller(docker::Engine& engine, ProxyHost& host, Options options);
+  Controller(docker::Engine& engine, ProxyHost& host, Options options,
+             const base::Clock& clock = base::machine_clock());
   ~Controller();
 
   /// Serve until `stop`. With delete_on_exit, release every Service then, for a limited time.
@@ -70,7 +72,7 @@ class Controller {
   void destroy_in_background(std::shared_ptr<ClusterFeed> feed);
   void remove_orphaned_proxies(const std::map<std::string, KindCluster>& present);
   void refresh_networks_soon();
-  void drain_until(std::chrono::steady_clock::time_point deadline);
+  void drain_until(Loop::TimePoint deadline);
 
   docker::Engine& engine_;
   ProxyHost& host_;

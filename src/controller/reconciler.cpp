@@ -8,10 +8,6 @@
 
 namespace kindlb::controller {
 
-namespace {
-using std::chrono::steady_clock;
-}  // namespace
-
 // ---- clusters ----------------------------------------------------------------------------------
 
 void Reconciler::add_cluster(const std::string& name, const std::string& network,
@@ -199,7 +195,7 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
   }
   if (record.hash != hash) {
     record.hash = hash;
-    record.since = steady_clock::now();
+    record.since = parts_.loop.now();
     record.trouble.reset();
     record.failures = 0;
   }

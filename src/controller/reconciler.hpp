@@ -23,6 +23,7 @@
 //    not repeat the write while the watch is behind.
 
 #include "fleet/fleet.hpp"
+#include "kindlb/base/clock.hpp"
 #include "kindlb/base/thread_pool.hpp"
 #include "kindlb/core/plan.hpp"
 #include "kindlb/core/policy.hpp"
@@ -50,7 +51,7 @@ class Reconciler {
     Fleet& fleet;
     Networks& networks;
     core::Policy policy;
-    std::function<core::Timestamp()> now;
+    const base::Clock& clock;  ///< of the loop
   };
 
   explicit Reconciler(Parts parts) : parts_(std::move(parts)) {}
@@ -96,19 +97,19 @@ class Reconciler {
   /// What this kindlb remembers about a Service between passes. Only what cannot be observed, so
   /// that losing it in a restart costs time, never an address.
   struct Record {
-    std::string uid;   ///< a Service of the same name with another uid gets a new record
-    std::string hash;  ///< of the fields last seen; a change resets failures and trouble
-    std::chrono::steady_clock::time_point since;  ///< when `hash` was first seen
-    bool writing = false;                         ///< a status write is under way
-    bool releasing = false;                       ///< a release is under way
-    std::string released;  ///< the resourceVersion that was released: not to be released twice
+    std::string uid;         ///< a Service of the same name with another uid gets a new record
+    std::string hash;        ///< of the fields last seen; a change resets failures and trouble
+    Loop::TimePoint since;   ///< when `hash` was first seen
+    bool writing = false;    ///< a status write is under way
+    bool releasing = false;  ///< a release is under way
+    std::string released;    ///< the resourceVersion that was released: not to be released twice
     std::vector<core::IpAddress> reserved;  ///< chosen, perhaps not in the status yet
     core::LastReported last_reported;       ///< empty after a restart
     std::optional<core::Trouble> trouble;
     unsigned failures = 0;  ///< in a row, for the back-off; reset by success or a change
     bool retry_scheduled = false;
     /// When the earliest timer plans again without an event.
-    std::optional<std::chrono::steady_clock::time_point> replan_at;
+    std::optional<Loop::TimePoint> replan_at;
     bool direct_blocked = false;  ///< pods did not answer directly: use node ports
     bool direct_proven = false;   ///< a later retry of the direct path succeeded
     DirectPathRetry direct_path_retry = DirectPathRetry::Idle;
@@ -162,7 +163,7 @@ class Reconciler {
   std::set<core::ServiceKey> pending_;                   ///< dirty, to be planned by the next run
   /// Addresses that another host answered for, and until when they are left alone. Cleared when a
   /// container stops, since it may have been that host.
-  std::map<core::IpAddress, std::chrono::steady_clock::time_point> conflicting_addresses_;
+  std::map<core::IpAddress, Loop::TimePoint> conflicting_addresses_;
   bool run_scheduled_ = false;
   bool allocation_open_ = false;  ///< never closes again
   bool logged_ready_ = false;

@@ -13,8 +13,6 @@ namespace kindlb::controller {
 
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::chrono::seconds kConflictMemory{60};
 constexpr core::Backoff kDirectPathRetryBackoff{std::chrono::seconds(10), std::chrono::minutes(5)};
 
@@ -57,7 +55,7 @@ bool Reconciler::give_up_conflicting_addresses(const core::Service& service, Rec
       kept.push_back(address);
       continue;
     }
-    conflicting_addresses_.insert_or_assign(address, steady_clock::now() + kConflictMemory);
+    conflicting_addresses_.insert_or_assign(address, parts_.loop.now() + kConflictMemory);
     any = true;
   }
   record.reserved = std::move(kept);
@@ -68,7 +66,7 @@ bool Reconciler::give_up_conflicting_addresses(const core::Service& service, Rec
 /// come. A timer that was replaced finds another time in the record and does nothing.
 void Reconciler::replan_after(const core::ServiceKey& key, Record& record,
                               std::chrono::milliseconds delay) {
-  const auto when = steady_clock::now() + delay;
+  const auto when = parts_.loop.now() + delay;
   if (record.replan_at && *record.replan_at <= when) return;
   record.replan_at = when;
   parts_.loop.after(delay, [this, key, when] {

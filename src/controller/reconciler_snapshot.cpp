@@ -23,10 +23,10 @@ core::ServiceSnapshot Reconciler::take_snapshot(const Cluster& cluster,
   snapshot.direct_blocked = record.direct_blocked;
   snapshot.direct_proven = record.direct_proven;
   snapshot.retry_direct = record.direct_path_retry == DirectPathRetry::Due;
-  snapshot.age = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::steady_clock::now() - record.since);
+  snapshot.age =
+      std::chrono::duration_cast<std::chrono::milliseconds>(parts_.loop.now() - record.since);
   snapshot.may_allocate = allocation_open_;
-  snapshot.now = parts_.now();
+  snapshot.now = std::chrono::floor<std::chrono::seconds>(parts_.clock.wall());
   return snapshot;
 }
 
@@ -69,7 +69,7 @@ void Reconciler::add_taken_addresses(const Cluster& cluster, const core::Service
     else
       taken.insert(address);
   }
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = parts_.loop.now();
   for (const auto& [address, until] : conflicting_addresses_)
     if (until > now) taken.insert(address);
   for (const auto& address : own) taken.erase(address);
