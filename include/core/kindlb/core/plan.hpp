@@ -30,19 +30,25 @@
 
 namespace kindlb::core {
 
-/// Identify a ProxyConfig's content by two hashes. `shape` covers what clients can see (addresses,
-/// listeners, policies): a change of it is new semantics and moves Serving's transition time.
-/// `flow` covers the rest (targets, routes), which changes with the endpoints and never touches
-/// status. Its first letter is the path ('d' direct, 'n' node ports): the agent keeps the revision,
-/// so a restarted kindlb knows which path is in use.
+/// How a configuration reaches the endpoints. Unknown: no configuration, or a text that does not
+/// say it.
+enum class PathKind { Unknown, Direct, NodePorts };
+
+/// Identify a ProxyConfig's content by two hashes and its path. `shape` covers what clients can see
+/// (addresses, listeners, policies): a change of it is new semantics and moves Serving's transition
+/// time. `flow` covers the rest (targets, routes), which changes with the endpoints and never
+/// touches status. The agent keeps the text, so a restarted kindlb knows which path is in use.
 struct Revision {
   std::string shape;
+  PathKind path = PathKind::Unknown;
   std::string flow;
 
-  std::string text() const { return shape.empty() ? "" : shape + "." + flow; }
+  /// "shape.dflow" (direct) or "shape.nflow" (node ports). Agents of other versions hold such
+  /// texts: whatever they hold survives parse() and text().
+  std::string text() const;
   static Revision parse(const std::string& text);
   bool empty() const { return shape.empty(); }
-  bool through_node_ports() const { return flow.starts_with('n'); }
+  bool through_node_ports() const { return path == PathKind::NodePorts; }
   bool operator==(const Revision&) const = default;
 };
 
