@@ -18,7 +18,7 @@
 #include "kindlb/docker/engine.hpp"
 #include "loop.hpp"
 #include "networks.hpp"
-#include "reconciler.hpp"
+#include "reconciler/reconciler.hpp"
 
 #include <functional>
 #include <map>

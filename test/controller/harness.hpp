@@ -11,7 +11,7 @@
 #include "kindlb/base/thread_pool.hpp"
 #include "loop.hpp"
 #include "networks.hpp"
-#include "reconciler.hpp"
+#include "reconciler/reconciler.hpp"
 #include "support/builders.hpp"
 #include "support/fakes/fake_docker.hpp"
 #include "support/fakes/fake_kube.hpp"

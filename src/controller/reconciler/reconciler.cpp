@@ -1,4 +1,4 @@
-#include "reconciler.hpp"
+#include "reconciler/reconciler.hpp"
 
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/log/log.hpp"

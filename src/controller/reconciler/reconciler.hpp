@@ -30,7 +30,7 @@
 #include "kindlb/kube/api.hpp"
 #include "loop.hpp"
 #include "networks.hpp"
-#include "store.hpp"
+#include "reconciler/store.hpp"
 
 #include <chrono>
 #include <functional>

@@ -4,7 +4,7 @@
 #include "jitter.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
-#include "reconciler.hpp"
+#include "reconciler/reconciler.hpp"
 
 #include <algorithm>
 #include <utility>

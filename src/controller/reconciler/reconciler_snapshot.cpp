@@ -1,5 +1,5 @@
 // What a plan is made from: one consistent view of everything known about a Service.
-#include "reconciler.hpp"
+#include "reconciler/reconciler.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "background.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/log/log.hpp"
-#include "reconciler.hpp"
+#include "reconciler/reconciler.hpp"
 
 #include <utility>
 
