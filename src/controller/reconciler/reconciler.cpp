@@ -1,6 +1,7 @@
 #include "reconciler/reconciler.hpp"
 
 #include "kindlb/core/eligibility.hpp"
+#include "kindlb/core/recovery.hpp"
 #include "kindlb/log/log.hpp"
 
 #include <algorithm>
@@ -149,18 +150,8 @@ void Reconciler::reconcile(const core::ServiceKey& key) {
   if (record.releasing || record.released == service->resource_version) return;
   record.released.clear();
   const auto snapshot = take_snapshot(cluster, *service, record);
-  if (snapshot.proxy.present && !snapshot.proxy.live && cluster.nodes_running)
-    parts_.fleet.start(record.uid);
-  carry_out(cluster, *service, record, plan_for(snapshot));
-}
-
-core::Plan Reconciler::plan_for(const core::ServiceSnapshot& snapshot) const {
-  if (!draining_) return core::plan_service(snapshot, parts_.policy);
-  core::Plan plan;
-  plan.remove_proxy = snapshot.proxy.present || snapshot.proxy.coming;
-  if (!plan.remove_proxy && core::was_ours(*snapshot.service))
-    plan.teardown = core::Teardown::TakeBack;
-  return plan;
+  carry_out(cluster, *service, record,
+            draining_ ? core::plan_drain(snapshot) : core::plan_service(snapshot, parts_.policy));
 }
 
 /// Addresses became free: plan the Services without one, which may be waiting for them.
@@ -177,7 +168,7 @@ void Reconciler::replan_without_address(const std::string& network) {
 void Reconciler::forget(Cluster& cluster, const core::ServiceKey& key) {
   const auto found = cluster.records.find(key);
   if (found == cluster.records.end()) return;
-  if (!found->second.reserved.empty()) replan_without_address(cluster.network);
+  if (!found->second.memory.reserved.empty()) replan_without_address(cluster.network);
   parts_.fleet.remove(found->second.uid);
   key_by_unit_.erase(found->second.uid);
   cluster.records.erase(found);
@@ -196,7 +187,7 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
   if (record.hash != hash) {
     record.hash = hash;
     record.since = parts_.loop.now();
-    record.trouble.reset();
+    record.memory.trouble.reset();
     record.failures = 0;
   }
   return record;
@@ -207,22 +198,19 @@ Reconciler::Record& Reconciler::record_of(Cluster& cluster, const core::Service&
 /// completed here: what it leads to is observed by the pass that its effects trigger.
 void Reconciler::carry_out(Cluster& cluster, const core::Service& service, Record& record,
                            core::Plan plan) {
-  if (plan.unreserve && !record.reserved.empty()) replan_without_address(cluster.network);
-  if (!plan.addresses.empty() || plan.unreserve) record.reserved = plan.addresses;
-  if (!plan.write && !plan.last_reported.hash.empty()) record.last_reported = plan.last_reported;
+  if (plan.unreserve && !record.memory.reserved.empty()) replan_without_address(cluster.network);
+  record.memory = core::remember(std::move(record.memory), plan);
   const auto proxy = parts_.fleet.view(record.uid);
   const ProxyRequest request{record.uid, service.key.text(), cluster.network,
                              core::watches_of(service)};
   const auto revision = plan.revision;
-  // The address check runs while the first status write is under way; the claim follows its answer.
-  if (plan.write && !plan.prepare.empty() && !proxy.present)
-    parts_.fleet.prepare(request, plan.prepare);
+  if (plan.start_proxy) parts_.fleet.start(record.uid);
+  if (!plan.prepare.empty()) parts_.fleet.prepare(request, plan.prepare);
   if (plan.claim) parts_.fleet.claim(request);
   if (plan.apply) parts_.fleet.apply(record.uid, *plan.apply, revision, plan.probes);
   if (plan.remove_proxy) parts_.fleet.remove(record.uid);
   if (plan.again) replan_after(service.key, record, *plan.again);
-  handle_failures(service, record, plan, proxy);
-  retry_direct_path(service, record, plan, proxy);
+  recover(service, record, plan, proxy);
   if (plan.teardown != core::Teardown::None) {
     // A write under way would restore what the release removes; its end plans again.
     if (!record.writing) release(cluster, service, plan.teardown);

@@ -90,10 +90,6 @@ class Reconciler {
   bool drained() const;
 
  private:
-  /// Of a Service that fell back to node ports: no retry scheduled, a timer runs, or the next plan
-  /// is to probe the direct path while node ports still serve.
-  enum class DirectPathRetry { Idle, Waiting, Due };
-
   /// What this kindlb remembers about a Service between passes. Only what cannot be observed, so
   /// that losing it in a restart costs time, never an address.
   struct Record {
@@ -103,17 +99,11 @@ class Reconciler {
     bool writing = false;    ///< a status write is under way
     bool releasing = false;  ///< a release is under way
     std::string released;    ///< the resourceVersion that was released: not to be released twice
-    std::vector<core::IpAddress> reserved;  ///< chosen, perhaps not in the status yet
-    core::LastReported last_reported;       ///< empty after a restart
-    std::optional<core::Trouble> trouble;
+    core::ServiceMemory memory;
     unsigned failures = 0;  ///< in a row, for the back-off; reset by success or a change
     bool retry_scheduled = false;
     /// When the earliest timer plans again without an event.
     std::optional<Loop::TimePoint> replan_at;
-    bool direct_blocked = false;  ///< pods did not answer directly: use node ports
-    bool direct_proven = false;   ///< a later retry of the direct path succeeded
-    DirectPathRetry direct_path_retry = DirectPathRetry::Idle;
-    unsigned direct_path_retries = 0;  ///< in a row, for the back-off
   };
 
   /// A cluster and its Services. Records exist for Services that are or were ours.
@@ -138,13 +128,11 @@ class Reconciler {
                                                               const core::Service& service) const;
   void add_taken_addresses(const Cluster& cluster, const core::Service& service,
                            std::set<core::IpAddress>& taken) const;
-  core::Plan plan_for(const core::ServiceSnapshot& snapshot) const;
   void carry_out(Cluster& cluster, const core::Service& service, Record& record, core::Plan plan);
-  void handle_failures(const core::Service& service, Record& record, const core::Plan& plan,
-                       const core::ProxyView& proxy);
-  bool give_up_conflicting_addresses(const core::Service& service, Record& record);
-  void retry_direct_path(const core::Service& service, Record& record, const core::Plan& plan,
-                         const core::ProxyView& proxy);
+  void recover(const core::Service& service, Record& record, const core::Plan& plan,
+               const core::ProxyView& proxy);
+  void plan_again(const core::ServiceKey& key, const std::string& uid);
+  void retry_direct_path(const core::ServiceKey& key, const std::string& uid);
   void replan_after(const core::ServiceKey& key, Record& record, std::chrono::milliseconds delay);
   static std::chrono::milliseconds next_retry_delay(Record& record);
   void retry_later(const core::Service& service, Record& record);

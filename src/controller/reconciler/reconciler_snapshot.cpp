@@ -13,19 +13,15 @@ core::ServiceSnapshot Reconciler::take_snapshot(const Cluster& cluster,
   snapshot.slices = cluster.store.slices_of(service.key);
   snapshot.nodes = &cluster.store.nodes();
   snapshot.network = address_spaces(cluster, service);
-  snapshot.reserved = record.reserved;
   snapshot.proxy = parts_.fleet.view(record.uid);
-  snapshot.last_reported = record.last_reported;
-  snapshot.trouble = record.trouble;
+  snapshot.memory = record.memory;
   if (const auto error = parts_.networks.error(cluster.network);
       !error.empty() && snapshot.network.empty())
-    snapshot.trouble = core::Trouble{"The docker network cannot be used: " + error};
-  snapshot.direct_blocked = record.direct_blocked;
-  snapshot.direct_proven = record.direct_proven;
-  snapshot.retry_direct = record.direct_path_retry == DirectPathRetry::Due;
+    snapshot.memory.trouble = core::Trouble{"The docker network cannot be used: " + error};
   snapshot.age =
       std::chrono::duration_cast<std::chrono::milliseconds>(parts_.loop.now() - record.since);
   snapshot.may_allocate = allocation_open_;
+  snapshot.nodes_running = cluster.nodes_running;
   snapshot.now = std::chrono::floor<std::chrono::seconds>(parts_.clock.wall());
   return snapshot;
 }
@@ -55,7 +51,8 @@ void Reconciler::add_taken_addresses(const Cluster& cluster, const core::Service
   for (const auto& [name, other] : clusters_) {
     if (other.network != cluster.network) continue;
     for (const auto& [key, record] : other.records)
-      if (record.uid != service.uid) taken.insert(record.reserved.begin(), record.reserved.end());
+      if (record.uid != service.uid)
+        taken.insert(record.memory.reserved.begin(), record.memory.reserved.end());
     for (const auto& [key, neighbour] : other.store.services()) {
       if (neighbour.uid == service.uid || !core::was_ours(neighbour)) continue;
       for (const auto family : {core::IpFamily::V4, core::IpFamily::V6})

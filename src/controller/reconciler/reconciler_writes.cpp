@@ -2,7 +2,6 @@
 // the Service dirty. A write that fails is not repeated as it is: the Service is planned again
 // after the back-off, because what is right may have changed.
 #include "background.hpp"
-#include "kindlb/core/eligibility.hpp"
 #include "kindlb/log/log.hpp"
 #include "reconciler/reconciler.hpp"
 
@@ -54,16 +53,11 @@ void Reconciler::store_answer(Record& record, const core::Service& answer) {
   auto& store = clusters_.at(answer.key.cluster).store;
   const auto* known = store.service(answer.key);
   if (known != nullptr && known->uid == answer.uid) store.put_service(answer);
-  const auto& conditions = answer.status.conditions;
-  if (core::is_true(conditions, core::kServingCondition) &&
-      !core::is_true(conditions, core::kProvisioningCondition))
-    record.failures = 0;
+  if (core::is_served(answer.status.conditions)) record.failures = 0;
   mark_dirty(answer.key);
 }
 
 void Reconciler::release(Cluster& cluster, const core::Service& service, core::Teardown teardown) {
-  // Ours is gone; another controller's finalizer may keep the Service for as long as it likes.
-  if (teardown == core::Teardown::DropFinalizer && !core::has_finalizer(service)) return;
   cluster.records.at(service.key).releasing = true;
   const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
   log::info("{}: releasing the Service", service.key.text());
@@ -80,7 +74,7 @@ void Reconciler::released(const core::Service& about, const core::Result<void>& 
   auto* record = find_record(about.key);
   if (record == nullptr || record->uid != about.uid) return;
   record->releasing = false;
-  record->reserved.clear();
+  record->memory.reserved.clear();
   if (result.ok()) {
     record->released = about.resource_version;  // until the watch shows a newer one
     return mark_dirty(about.key);

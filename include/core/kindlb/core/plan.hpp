@@ -18,6 +18,7 @@
 #include "kindlb/core/backends.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"
+#include "kindlb/core/path_fallback.hpp"
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/proxy_config.hpp"
 #include "kindlb/core/service.hpp"
@@ -54,10 +55,6 @@ struct Revision {
 
 Revision revision_of(const ProxyConfig& config);
 
-/// The result of probing the endpoints. Refused: the host answered with a reset, so the path works
-/// although the application does not listen.
-enum class Reach { Unknown, Reached, Refused, Unreachable };
-
 /// What is known of the proxy that serves this Service. The three revisions form its state machine:
 /// `sent` until the agent answers, then `acknowledged` or `rejected`; at most one is in flight.
 struct ProxyView {
@@ -91,6 +88,17 @@ struct LastReported {
   bool operator==(const LastReported&) const = default;
 };
 
+/// What passes over one Service leave to the next. Only what cannot be observed, so that losing it
+/// in a restart costs time, never an address.
+struct ServiceMemory {
+  std::vector<IpAddress> reserved;  ///< chosen by an earlier plan, perhaps not in the status yet
+  LastReported last_reported;       ///< empty after a restart
+  std::optional<Trouble> trouble;
+  PathState path;
+
+  bool operator==(const ServiceMemory&) const = default;
+};
+
 /// Everything plan_service decides on. Borrowed pointers must outlive the call.
 struct ServiceSnapshot {
   const Service* service = nullptr;
@@ -98,15 +106,11 @@ struct ServiceSnapshot {
   const Nodes* nodes = nullptr;
   /// The docker network by family, with the addresses in use; empty while it is not known yet.
   std::map<IpFamily, AddressSpace> network;
-  std::vector<IpAddress> reserved;  ///< chosen by an earlier plan, not yet in status
   ProxyView proxy;
-  LastReported last_reported;  ///< empty after a restart
-  std::optional<Trouble> trouble;
-  bool direct_blocked = false;       ///< a probe over the direct path failed
-  bool direct_proven = false;        ///< a later probe over it succeeded
-  bool retry_direct = false;         ///< probe the direct path now, while node ports go on serving
+  ServiceMemory memory;
   std::chrono::milliseconds age{0};  ///< since this process first saw the Service with this spec
   bool may_allocate = true;          ///< false until all holders of addresses have been listed
+  bool nodes_running = true;         ///< all nodes of the cluster, as the engine tells
   Timestamp now{};
 };
 
@@ -114,9 +118,12 @@ struct ServiceSnapshot {
 /// fields we own from one that lives on with another type or class.
 enum class Teardown { None, DropFinalizer, TakeBack };
 
-/// What to do next. Carried out in this order: write, claim, apply, remove_proxy, teardown; a crash
-/// after any of them is recovered by the next plan.
+/// What to do next. Carried out in this order: start_proxy, write, claim, apply, remove_proxy,
+/// teardown; a crash after any of them is recovered by the next plan.
 struct Plan {
+  /// Start the proxy's container if it is stopped. Only while all nodes run: before that, a proxy
+  /// could be given a node's address and break the cluster (docs/contract.md §5).
+  bool start_proxy = false;
   std::optional<StatusApply> write;
   std::vector<EventNote> events;
   bool claim = false;                ///< assign a proxy to this Service
@@ -145,6 +152,9 @@ inline constexpr std::chrono::milliseconds kSliceGrace{3'000};
 
 /// Return what to do next for one Service.
 Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy);
+
+/// Return what to do next to release a Service as if it were no longer ours (`--on-exit delete`).
+Plan plan_drain(const ServiceSnapshot& snapshot);
 
 /// Build the complete proxy configuration for a verdict, independent of what the proxy has already.
 ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
