@@ -1,5 +1,6 @@
 #include "loop.hpp"
 
+#include "controller/run_due.hpp"
 #include "support/fakes/manual_clock.hpp"
 
 #include <doctest/doctest.h>
@@ -17,16 +18,7 @@ using kindlb::controller::Loop;
 using kindlb::testing::ManualClock;
 using std::chrono::milliseconds;
 
-namespace {
-
-/// Run what is queued or due, and no more.
-void run_due(Loop& loop) {
-  std::stop_source stop;
-  loop.after(milliseconds(0), [&] { loop.post([&] { stop.request_stop(); }); });
-  loop.run(stop.get_token());
-}
-
-}  // namespace
+using kindlb::test::run_due;
 
 TEST_CASE("tasks run in the order they were posted") {
   Loop loop;
@@ -109,7 +101,7 @@ TEST_CASE("a loop says when it has something to do") {
   loop.post([&] { seen_by_task = loop.next_due(); });
   CHECK(loop.next_due() == clock.now());
   run_due(loop);
-  CHECK(seen_by_task == clock.now());  // run_due() has queued its end
+  CHECK(seen_by_task == clock.now());  // the end of run_due() is queued
 }
 
 TEST_CASE("tasks not started when the loop stops are kept for the next run") {
