@@ -109,3 +109,14 @@ TEST_CASE("refreshes while a look-up is under way make one more") {
   REQUIRE(lookout.wait_until([&] { return lookout.engine.count("inspect_network") >= 3; }));
   CHECK(lookout.engine.count("inspect_network") == 3);
 }
+
+TEST_CASE("a burst of changes leads to one look, shortly after") {
+  Lookout lookout;
+  lookout.refresh("kind");
+  lookout.thread.settle();
+  for (int i = 0; i < 20; ++i) lookout.thread.on_loop([&] { lookout.networks.refresh_all_soon(); });
+  lookout.thread.settle();
+  CHECK(lookout.engine.count("inspect_network") == 1);
+  lookout.thread.pass(std::chrono::seconds(1));
+  CHECK(lookout.engine.count("inspect_network") == 2);
+}
