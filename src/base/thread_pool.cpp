@@ -27,6 +27,11 @@ void ThreadPool::submit(std::function<void()> work) {
   wake_.notify_one();
 }
 
+std::size_t ThreadPool::busy() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size() + running_;
+}
+
 void ThreadPool::serve(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
@@ -36,10 +41,12 @@ void ThreadPool::serve(const std::stop_token& stop) {
     if (stop.stop_requested() || queue_.empty()) continue;
     auto work = std::move(queue_.front());
     queue_.pop_front();
+    ++running_;
     lock.unlock();
     work();
     work = nullptr;  // destroy its captures before locking: their destructors may submit()
     lock.lock();
+    --running_;
   }
 }
 

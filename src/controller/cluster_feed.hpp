@@ -7,7 +7,7 @@
 
 #include "kindlb/kube/api.hpp"
 #include "loop.hpp"
-#include "reconciler.hpp"
+#include "reconciler/reconciler.hpp"
 
 #include <memory>
 #include <mutex>

@@ -1,6 +1,6 @@
 #include "loop.hpp"
 
-#include <iterator>
+#include <algorithm>
 #include <utility>
 
 namespace kindlb::controller {
@@ -16,46 +16,48 @@ void Loop::post(Task task) {
 void Loop::after(std::chrono::milliseconds delay, Task task) {
   {
     const std::lock_guard lock(mutex_);
-    timers_.emplace(Clock::now() + Clock::duration(delay) / hurry_, std::move(task));
+    timers_.emplace(clock_.now() + delay, std::move(task));
   }
   wake_.notify_one();
 }
 
-std::vector<Loop::Task> Loop::take_due(std::unique_lock<std::mutex>& lock,
-                                       const std::stop_token& stop) {
+std::optional<Loop::TimePoint> Loop::next_due() const {
+  const std::lock_guard lock(mutex_);
+  if (!ready_.empty()) return clock_.now();
+  if (timers_.empty()) return std::nullopt;
+  return std::max(clock_.now(), timers_.begin()->first);
+}
+
+void Loop::queue_due_timers() {
+  const auto due = timers_.upper_bound(clock_.now());
+  for (auto it = timers_.begin(); it != due; ++it) ready_.push_back(std::move(it->second));
+  timers_.erase(timers_.begin(), due);
+}
+
+Loop::Task Loop::take_next(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    const auto now = Clock::now();
-    const auto due = timers_.upper_bound(now);
-    for (auto it = timers_.begin(); it != due; ++it) ready_.push_back(std::move(it->second));
-    timers_.erase(timers_.begin(), due);
-    if (!ready_.empty()) return std::exchange(ready_, {});
-    const auto something = [this] { return !ready_.empty(); };
+    queue_due_timers();
+    if (!ready_.empty()) {
+      auto task = std::move(ready_.front());
+      ready_.pop_front();
+      return task;
+    }
     if (timers_.empty())
       // A timer added meanwhile notifies as well, and the predicate must accept it.
-      wake_.wait(lock, stop, [&] { return something() || !timers_.empty(); });
+      wake_.wait(lock, stop, [this] { return !ready_.empty() || !timers_.empty(); });
     else
-      wake_.wait_until(lock, stop, timers_.begin()->first, [&, first = timers_.begin()->first] {
-        return something() || timers_.begin()->first < first;
-      });
+      wake_.wait_for(lock, stop, timers_.begin()->first - clock_.now(),
+                     [this, first = timers_.begin()->first] {
+                       return !ready_.empty() || timers_.begin()->first < first;
+                     });
   }
-  return {};
+  return nullptr;
 }
 
 void Loop::run(std::stop_token stop) {
-  while (!stop.stop_requested()) {
-    std::unique_lock lock(mutex_);
-    auto tasks = take_due(lock, stop);
-    lock.unlock();
-    for (auto next = tasks.begin(); next != tasks.end(); ++next) {
-      if (stop.stop_requested()) {
-        lock.lock();
-        ready_.insert(ready_.begin(), std::move_iterator(next), std::move_iterator(tasks.end()));
-        return;
-      }
-      (*next)();
-      *next = nullptr;  // destroys its captures before the next task runs
-    }
-  }
+  // The task's captures are destroyed before the next one is taken.
+  while (const auto task = take_next(stop)) task();
 }
 
 }  // namespace kindlb::controller

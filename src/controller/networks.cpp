@@ -60,6 +60,14 @@ void Networks::refresh_all() {
   for (const auto& [name, entry] : entries_) refresh(name);
 }
 
+void Networks::refresh_all_soon() {
+  if (std::exchange(refresh_scheduled_, true)) return;
+  loop_.after(std::chrono::milliseconds(300), [this] {
+    refresh_scheduled_ = false;
+    refresh_all();
+  });
+}
+
 void Networks::retain(const std::set<std::string>& names) {
   std::erase_if(entries_, [&](const auto& item) { return !names.contains(item.first); });
 }

@@ -37,6 +37,8 @@ class Networks {
   /// Look the network up, for the first time or again. Failures are retried.
   void refresh(const std::string& name);
   void refresh_all();
+  /// The same shortly: one look after many containers have come or gone.
+  void refresh_all_soon();
   /// Forget all other networks.
   void retain(const std::set<std::string>& names);
   /// Return the facts; null until looked up, or if the network does not exist; then error() may say
@@ -62,6 +64,7 @@ class Networks {
   docker::Engine& engine_;
   std::function<void(const std::string& network)> changed_;
   std::map<std::string, Entry> entries_;
+  bool refresh_scheduled_ = false;
 };
 
 }  // namespace kindlb::controller

@@ -223,4 +223,8 @@ bool is_true(const std::vector<Condition>& conditions, const std::string& type) 
   return condition != nullptr && condition->status == ConditionStatus::True;
 }
 
+bool is_served(const std::vector<Condition>& conditions) {
+  return is_true(conditions, kServingCondition) && !is_true(conditions, kProvisioningCondition);
+}
+
 }  // namespace kindlb::core

@@ -25,7 +25,8 @@ std::vector<IpAddress> preferred_addresses(const DesiredState& desired, IpFamily
   auto out = reported_addresses(desired.service(), family);
   const auto& snapshot = desired.snapshot;
   out.insert(out.end(), snapshot.proxy.addresses.begin(), snapshot.proxy.addresses.end());
-  out.insert(out.end(), snapshot.reserved.begin(), snapshot.reserved.end());
+  const auto& reserved = snapshot.memory.reserved;
+  out.insert(out.end(), reserved.begin(), reserved.end());
   return out;
 }
 
@@ -59,8 +60,9 @@ std::optional<IpFamily> choose_addresses(DesiredState& desired) {
 /// on them, also after a restart that forgot why (the revision names the path): only a probe can
 /// tell whether the direct path works by now, and switching on a guess would break connections.
 bool direct_is_blocked(const ServiceSnapshot& snapshot) {
-  if (snapshot.direct_proven) return false;
-  return snapshot.direct_blocked ||
+  const auto direct = snapshot.memory.path.direct;
+  if (direct == DirectPath::Proven) return false;
+  return direct == DirectPath::Blocked ||
          (reported_serving(*snapshot.service) && snapshot.proxy.acknowledged.through_node_ports());
 }
 
@@ -101,8 +103,8 @@ std::optional<ProxyConfig> direct_config(const DesiredState& desired) {
 
 /// Prepare the return from node ports to the direct path: while node ports go on serving, give the
 /// proxy the routes to the pods and probe them. Traffic moves only after a probe has succeeded
-/// (direct_proven). Without a TCP port there is nothing to probe, and the Service stays on node
-/// ports.
+/// (DirectPath::Proven). Without a TCP port there is nothing to probe, and the Service stays on
+/// node ports.
 void prepare_direct_retry(DesiredState& desired) {
   if (desired.config.direct || datapath_for(desired.request, desired.policy) != Datapath::Auto ||
       !is_settled(desired))
@@ -110,7 +112,7 @@ void prepare_direct_retry(DesiredState& desired) {
   const auto direct = direct_config(desired);
   if (!direct || probes_of(*direct).empty()) return;
   desired.on_fallback = true;
-  if (!desired.snapshot.retry_direct) return;
+  if (desired.snapshot.memory.path.retry != DirectRetry::Due) return;
   desired.direct_probes = probes_of(*direct);
   desired.config.routes = direct->routes;
   desired.revision = revision_of(desired.config);

@@ -60,10 +60,10 @@ Plan no_address(const DesiredState& desired, IpFamily family) {
   Plan plan;
   const auto& snapshot = desired.snapshot;
   const bool former = serves_previous(desired);
-  if (snapshot.network.empty() && snapshot.trouble) {
+  if (snapshot.network.empty() && snapshot.memory.trouble) {
     report(plan, desired,
            {.phase = former ? Phase::UpdateFailing : Phase::Failing,
-            .message = snapshot.trouble->message});
+            .message = snapshot.memory.trouble->message});
     return plan;
   }
   if (snapshot.network.empty() || !snapshot.may_allocate) {
@@ -91,7 +91,7 @@ void drive_proxy(Plan& plan, const DesiredState& desired) {
   const auto& snapshot = desired.snapshot;
   const auto& proxy = snapshot.proxy;
   if (!proxy.present) {
-    plan.claim = !proxy.coming && !snapshot.trouble;
+    plan.claim = !proxy.coming && !snapshot.memory.trouble;
     return;
   }
   const bool known = proxy.acknowledged == desired.revision && proxy.live && !is_overtaken(desired);
@@ -122,10 +122,7 @@ void hold_proxy(Plan& plan, DesiredState& desired, std::chrono::milliseconds lef
 Plan serve(DesiredState& desired) {
   if (const auto family = complete_desired_state(desired)) return no_address(desired, *family);
   Plan plan;
-  for (const auto& [family, address] : desired.addresses) {
-    plan.addresses.push_back(address.address);
-    plan.prepare.push_back(address);
-  }
+  for (const auto& [family, address] : desired.addresses) plan.addresses.push_back(address.address);
   plan.may_fall_back =
       desired.config.direct && datapath_for(desired.request, desired.policy) == Datapath::Auto;
   plan.on_fallback = desired.on_fallback;
@@ -133,6 +130,9 @@ Plan serve(DesiredState& desired) {
                         desired.snapshot.proxy.acknowledged == desired.revision &&
                         desired.snapshot.proxy.sent.empty();
   report(plan, desired, progress_of(desired));
+  // The address check runs while the first status write is under way; the claim follows its answer.
+  if (plan.write && !desired.snapshot.proxy.present)
+    for (const auto& [family, address] : desired.addresses) plan.prepare.push_back(address);
   const auto left = delay_left(desired);
   if (!left && !desired.request.faults.infrastructure.empty()) {
     plan.remove_proxy = desired.snapshot.proxy.present || desired.snapshot.proxy.coming;
@@ -153,11 +153,31 @@ Plan serve(DesiredState& desired) {
 /// in between (docs/contract.md §1).
 Plan release(const ServiceSnapshot& snapshot, Teardown teardown) {
   Plan plan;
-  if (snapshot.proxy.present || snapshot.proxy.coming)
-    plan.remove_proxy = true;
-  else
+  if (snapshot.proxy.present || snapshot.proxy.coming) plan.remove_proxy = true;
+  // Without our finalizer nothing is left to do: another controller's may keep the Service for as
+  // long as it likes.
+  else if (teardown != Teardown::DropFinalizer || has_finalizer(*snapshot.service))
     plan.teardown = teardown;
   return plan;
+}
+
+Plan plan_by_claim(const ServiceSnapshot& snapshot, const Policy& policy) {
+  switch (claim_of(*snapshot.service, policy)) {
+    case Claim::NotOurs:
+      return release(snapshot, Teardown::None);
+    case Claim::ReleaseDeleted:
+      return release(snapshot, Teardown::DropFinalizer);
+    case Claim::ReleaseChanged:
+      return release(snapshot, Teardown::TakeBack);
+    case Claim::Ours:
+      break;
+  }
+  auto desired = begin_desired_state(snapshot, policy);
+  return desired.verdict.outcome == Outcome::Refuse ? refuse(desired) : serve(desired);
+}
+
+bool may_start(const ServiceSnapshot& snapshot) {
+  return snapshot.proxy.present && !snapshot.proxy.live && snapshot.nodes_running;
 }
 
 /// Return the Service without what any provider wrote to it.
@@ -175,7 +195,7 @@ Progress progress_once_done(const DesiredState& desired) {
   snapshot.proxy = {.present = true, .live = true, .acknowledged = desired.revision};
   snapshot.proxy.reach = Reach::Reached;
   snapshot.age = kSliceGrace;
-  snapshot.trouble.reset();
+  snapshot.memory.trouble.reset();
   DesiredState done{.snapshot = snapshot,
                     .policy = desired.policy,
                     .hash = desired.hash,
@@ -191,24 +211,17 @@ Progress progress_once_done(const DesiredState& desired) {
 
 }  // namespace
 
-Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy) {
-  switch (claim_of(*snapshot.service, policy)) {
-    case Claim::NotOurs: {
-      Plan plan;
-      plan.remove_proxy = snapshot.proxy.present || snapshot.proxy.coming;
-      return plan;
-    }
-    case Claim::ReleaseDeleted:
-      return release(snapshot, Teardown::DropFinalizer);
-    case Claim::ReleaseChanged:
-      return release(snapshot, Teardown::TakeBack);
-    case Claim::Ours:
-      break;
-  }
-  auto desired = begin_desired_state(snapshot, policy);
-  return desired.verdict.outcome == Outcome::Refuse ? refuse(desired) : serve(desired);
+Plan plan_drain(const ServiceSnapshot& snapshot) {
+  auto plan = release(snapshot, was_ours(*snapshot.service) ? Teardown::TakeBack : Teardown::None);
+  plan.start_proxy = may_start(snapshot);
+  return plan;
 }
 
+Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy) {
+  auto plan = plan_by_claim(snapshot, policy);
+  plan.start_proxy = may_start(snapshot);
+  return plan;
+}
 Prediction predict(const ServiceSnapshot& snapshot, const Policy& policy) {
   Prediction out{.claim = claim_of(*snapshot.service, policy)};
   if (out.claim != Claim::Ours) return out;

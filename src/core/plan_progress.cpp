@@ -72,8 +72,8 @@ std::optional<Progress> failing(const DesiredState& desired) {
   if (is_rejected(desired))
     return Progress{.phase = phase,
                     .message = "The proxy rejected the configuration: " + proxy.rejection};
-  if (desired.snapshot.trouble)
-    return Progress{.phase = phase, .message = desired.snapshot.trouble->message};
+  if (desired.snapshot.memory.trouble)
+    return Progress{.phase = phase, .message = desired.snapshot.memory.trouble->message};
   if (served && !proxy.present)
     return Progress{.phase = Phase::Failing,
                     .message =
@@ -110,7 +110,7 @@ Progress delayed(const DesiredState& desired) {
 Progress serving(const DesiredState& desired) {
   Progress out{.phase = Phase::Serving, .ingress = wanted_ingress(desired)};
   out.unchanged =
-      desired.snapshot.last_reported == LastReported{desired.hash, desired.revision.shape};
+      desired.snapshot.memory.last_reported == LastReported{desired.hash, desired.revision.shape};
   auto notes = desired.verdict.notes;
   for (const auto& [family, path] : desired.paths)
     if (!path.fallback_reason.empty())

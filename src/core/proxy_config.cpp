@@ -11,6 +11,18 @@ std::string short_family(IpFamily family) {
   return family == IpFamily::V4 ? "v4" : "v6";
 }
 
+const char* letter_of(PathKind path) {
+  switch (path) {
+    case PathKind::Direct:
+      return "d";
+    case PathKind::NodePorts:
+      return "n";
+    case PathKind::Unknown:
+      break;
+  }
+  return "";
+}
+
 /// Listener and backend share their name, "<uid>/TCP/80/v4". It contains the uid and not the
 /// Service's name, so that a Service recreated under the same name gets resources of its own.
 void add_port(ProxyConfig& config, const Service& service, const Verdict& verdict,
@@ -59,10 +71,19 @@ ProxyConfig wanted_config(const Service& service, const Verdict& verdict,
   return config;
 }
 
+std::string Revision::text() const {
+  if (shape.empty()) return "";
+  return shape + "." + letter_of(path) + flow;
+}
+
 Revision Revision::parse(const std::string& text) {
   const auto dot = text.find('.');
   if (dot == std::string::npos) return {};
-  return {text.substr(0, dot), text.substr(dot + 1)};
+  Revision out{.shape = text.substr(0, dot), .flow = text.substr(dot + 1)};
+  for (const auto path : {PathKind::Direct, PathKind::NodePorts})
+    if (out.flow.starts_with(letter_of(path))) out.path = path;
+  if (out.path != PathKind::Unknown) out.flow.erase(0, 1);
+  return out;
 }
 
 /// `shape` and `flow` are persisted by the agent: a change of what is hashed here makes every
@@ -85,7 +106,9 @@ Revision revision_of(const ProxyConfig& config) {
     for (const auto& target : backend.targets) flow.add(target.text());
   }
   for (const auto& route : config.routes) flow.add(route.to.text()).add(route.via.text());
-  return {shape.text(), (config.direct ? "d" : "n") + flow.text()};
+  return {.shape = shape.text(),
+          .path = config.direct ? PathKind::Direct : PathKind::NodePorts,
+          .flow = flow.text()};
 }
 
 }  // namespace kindlb::core

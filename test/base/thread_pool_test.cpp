@@ -124,6 +124,18 @@ TEST_CASE("stop waits for running items and drops the rest") {
   CHECK(begun == before);
 }
 
+TEST_CASE("a pool says how many items are queued or running") {
+  Gate gate;
+  ThreadPool pool(2);
+  CHECK(pool.busy() == 0);
+  for (int i = 0; i < 3; ++i) pool.submit([&] { gate.pass(); });
+  REQUIRE(gate.wait_inside(2));
+  CHECK(pool.busy() == 3);
+  gate.open();
+  while (pool.busy() > 0) std::this_thread::yield();
+  CHECK(gate.wait_passed(3));
+}
+
 TEST_CASE("captures are destroyed right after the item has run") {
   ThreadPool pool(1);
   auto held = std::make_shared<int>(1);

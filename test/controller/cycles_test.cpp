@@ -55,10 +55,8 @@ struct Size {
 
 Size size_of(FakeWorld& world, Kindlb& kindlb) {
   REQUIRE(kindlb.wait_quiet());
-  // Timers of what is over (no answer within 20 s, say) pass before anything is measured.
-  const auto begin = std::chrono::steady_clock::now();
-  const auto longest = std::chrono::seconds(30) / kHurry;
-  REQUIRE(kindlb.wait_until([&] { return std::chrono::steady_clock::now() - begin > longest; }));
+  // Timers of what is over (no answer within 30 s, say) pass before anything is measured.
+  kindlb.pass(std::chrono::seconds(31));
   return {threads(), descriptors(), ::mallinfo2().uordblks, world.host.size()};
 }
 

@@ -12,9 +12,8 @@ namespace kindlb::test {
 
 class FleetRig {
  public:
-  explicit FleetRig(std::size_t warm = 0, unsigned hurry = kHurry, std::size_t per_proxy = 1)
-      : thread_(hurry),
-        fleet_(thread_.loop(), executor_, host,
+  explicit FleetRig(std::size_t warm = 0, std::size_t per_proxy = 1)
+      : fleet_(thread_.loop(), thread_.engine_work(), host,
                {.warm_proxies = warm, .services_per_proxy = per_proxy},
                {.changed = [this](const std::string& unit) { ++changes[unit]; },
                 .claim_failed = [this](const std::string& unit,
@@ -35,7 +34,6 @@ class FleetRig {
     host.on_event(nullptr);
     host.set_listener(nullptr);
     thread_.stop();
-    executor_.stop();
   }
 
   /// Runs on the loop's thread.
@@ -91,6 +89,7 @@ class FleetRig {
     return host.holder_of(unit);
   }
 
+  testing::ManualClock clock;
   testing::Journal journal;
   testing::FakeProxyHost host{journal};
   // Written on the loop's thread; to be read there, or when nothing is under way.
@@ -99,8 +98,7 @@ class FleetRig {
   int discoveries = 0;
 
  private:
-  LoopThread thread_;
-  base::ThreadPool executor_{4};
+  LoopThread thread_{clock};
   controller::Fleet fleet_;
 };
 

@@ -10,8 +10,7 @@ namespace {
 /// No limit but Envoy's.
 class SharedRig : public FleetRig {
  public:
-  explicit SharedRig(std::size_t warm = 0, std::size_t per_proxy = 0)
-      : FleetRig(warm, kHurry, per_proxy) {}
+  explicit SharedRig(std::size_t warm = 0, std::size_t per_proxy = 0) : FleetRig(warm, per_proxy) {}
 
   void claim_for(const std::string& cluster, const std::string& unit, std::size_t watches = 1) {
     with([&](auto& fleet) { fleet.claim({unit, cluster + "/default/" + unit, "kind", watches}); });

@@ -9,19 +9,8 @@ using core::Service;
 
 namespace {
 
-struct Question {
-  controller::Loop& loop;
-  const std::function<bool()>& holds;
-  std::promise<bool> answer;
-  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + kPatience;
-};
-
-void ask(const std::shared_ptr<Question>& question) {
-  if (question->holds()) return question->answer.set_value(true);
-  if (std::chrono::steady_clock::now() > question->deadline)
-    return question->answer.set_value(false);
-  question->loop.after(std::chrono::milliseconds(kHurry), [question] { ask(question); });
-}
+/// Only work that never ends makes a test wait this long.
+constexpr std::chrono::seconds kHanging{60};
 
 /// What kindlb says of itself is not what these tests look at.
 const bool kQuiet = [] {
@@ -31,11 +20,60 @@ const bool kQuiet = [] {
 
 }  // namespace
 
+// ---- time --------------------------------------------------------------------------------------
+
+void LoopThread::stop() {
+  thread_ = {};
+  engine_work_.stop();
+  api_work_.stop();
+}
+
 bool LoopThread::wait_until(const std::function<bool()>& holds) {
-  const auto question = std::make_shared<Question>(Question{loop_, holds, {}});
-  auto answer = question->answer.get_future();
-  loop_.post([question] { ask(question); });
-  return answer.get();
+  return wait(holds, clock_.now() + kPatience) == Seen::Holds;
+}
+
+void LoopThread::pass(std::chrono::milliseconds duration) {
+  const auto end = clock_.now() + duration;
+  wait([] { return false; }, end);
+  on_loop(
+      [&] { clock_.advance(std::chrono::ceil<std::chrono::milliseconds>(end - clock_.now())); });
+}
+
+LoopThread::Seen LoopThread::wait(const std::function<bool()>& holds,
+                                  controller::Loop::TimePoint limit) {
+  const bool in_pool = std::this_thread::get_id() != owner_;
+  if (in_pool) {
+    const std::lock_guard lock(looking_);
+    ++waiting_in_pools_;
+  }
+  const auto hanging = base::machine_clock().now() + kHanging;
+  for (;;) {
+    const auto seen = look(holds, limit, in_pool);
+    if (seen != Seen::Busy) return seen;
+    REQUIRE(base::machine_clock().now() < hanging);
+    std::this_thread::yield();
+  }
+}
+
+/// One thread at a time, since the question of one would look like work to another; work in a pool
+/// goes first, since the test waits for its end. Whether anything is under way is asked before
+/// `holds`: if nothing is, what `holds` sees cannot change by itself, and only then time may leap.
+LoopThread::Seen LoopThread::look(const std::function<bool()>& holds,
+                                  controller::Loop::TimePoint limit, bool in_pool) {
+  std::unique_lock lock(looking_);
+  if (!in_pool) turn_.wait(lock, [this] { return waiting_in_pools_ == 0; });
+  const auto seen = on_loop([&] {
+    const bool idle = engine_work_.busy() + api_work_.busy() == waiting_in_pools_;
+    if (holds()) return Seen::Holds;
+    const auto next = loop_.next_due();
+    if (!idle || next == clock_.now()) return Seen::Busy;
+    if (!next || *next > limit) return Seen::Nothing;
+    clock_.advance(std::chrono::ceil<std::chrono::milliseconds>(*next - clock_.now()));
+    return Seen::Busy;
+  });
+  if (in_pool && seen != Seen::Busy) --waiting_in_pools_;
+  turn_.notify_one();
+  return seen;
 }
 
 // ---- the world ---------------------------------------------------------------------------------
@@ -76,25 +114,21 @@ std::string FakeWorld::address(const std::string& name) {
 
 // ---- kindlb ------------------------------------------------------------------------------------
 
-/// As fast as the delays pass.
-static core::Timestamp hurried_clock() {
-  static const auto kBegin = std::chrono::system_clock::now();
-  return std::chrono::floor<std::chrono::seconds>(
-      kBegin + (std::chrono::system_clock::now() - kBegin) * kHurry);
-}
-
 Kindlb::Kindlb(FakeWorld& world, Options options)
     : world_(world),
       options_(std::move(options)),
+      thread_(world.clock),
       fleet_(
-          thread_.loop(), engine_work_, world.host, {.warm_proxies = options_.warm_proxies},
+          thread_.loop(), thread_.engine_work(), world.host,
+          {.warm_proxies = options_.warm_proxies},
           {.changed = [this](const std::string& unit) { reconciler_.unit_changed(unit); },
            .claim_failed = [this](const std::string& unit,
                                   const core::Error& why) { reconciler_.claim_failed(unit, why); },
            .discovered = [this] { reconciler_.plan_all(); }}),
-      networks_(thread_.loop(), engine_work_, world.engine,
+      networks_(thread_.loop(), thread_.engine_work(), world.engine,
                 [this](const std::string& name) { reconciler_.network_changed(name); }),
-      reconciler_({thread_.loop(), api_work_, fleet_, networks_, options_.policy, hurried_clock}) {
+      reconciler_(
+          {thread_.loop(), thread_.api_work(), fleet_, networks_, options_.policy, world.clock}) {
   world.host.set_listener(&fleet_);
   world.host.on_event([this](const std::string& action, const std::string& id) {
     loop().post([this, action, id] {
@@ -127,8 +161,6 @@ Kindlb::~Kindlb() {
   world_.host.on_event(nullptr);
   world_.host.set_listener(nullptr);
   thread_.stop();
-  engine_work_.stop();
-  api_work_.stop();
 }
 
 bool Kindlb::is_calm() const {
@@ -139,14 +171,13 @@ bool Kindlb::is_calm() const {
 }
 
 bool Kindlb::wait_quiet() {
-  std::size_t seen = 0;
-  int rounds = 0;
-  return wait_until([&] {
-    const auto now = world_.journal.size();
-    rounds = is_calm() && now == seen ? rounds + 1 : 0;
-    seen = now;
-    return rounds > 5;
-  });
+  const auto limit = world_.clock.now() + kPatience;
+  while (wait_until([this] { return is_calm(); }) && world_.clock.now() < limit) {
+    const auto seen = world_.journal.size();
+    pass(std::chrono::seconds(1));
+    if (world_.journal.size() == seen && on_loop([this] { return is_calm(); })) return true;
+  }
+  return false;
 }
 
 }  // namespace kindlb::test

@@ -1,17 +1,24 @@
 #include "loop.hpp"
 
+#include "controller/run_due.hpp"
+#include "support/fakes/manual_clock.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
 using kindlb::controller::Loop;
+using kindlb::testing::ManualClock;
 using std::chrono::milliseconds;
+
+using kindlb::test::run_due;
 
 TEST_CASE("tasks run in the order they were posted") {
   Loop loop;
@@ -41,18 +48,22 @@ TEST_CASE("a task may post another one, which runs after those already there") {
 }
 
 TEST_CASE("timers run in the order of their time, not before it") {
-  Loop loop;
-  std::stop_source stop;
+  ManualClock clock;
+  Loop loop(clock);
   std::vector<int> seen;
-  const auto begin = Loop::Clock::now();
-  loop.after(milliseconds(6), [&] {
-    seen.push_back(3);
-    CHECK(Loop::Clock::now() - begin >= milliseconds(6));
-    stop.request_stop();
-  });
+  loop.after(milliseconds(6), [&] { seen.push_back(3); });
   loop.after(milliseconds(2), [&] { seen.push_back(1); });
   loop.after(milliseconds(4), [&] { seen.push_back(2); });
-  loop.run(stop.get_token());
+  run_due(loop);
+  CHECK(seen.empty());
+  clock.advance(milliseconds(4));
+  run_due(loop);
+  CHECK(seen == std::vector<int>{1, 2});
+  clock.advance(milliseconds(1));
+  run_due(loop);
+  CHECK(seen.size() == 2);
+  clock.advance(milliseconds(1));
+  run_due(loop);
   CHECK(seen == std::vector<int>{1, 2, 3});
 }
 
@@ -65,12 +76,32 @@ TEST_CASE("an earlier timer wakes a loop that waits for a later one") {
   CHECK(early.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
 }
 
-TEST_CASE("a hurried loop divides every delay") {
-  Loop loop(1'000'000);
+TEST_CASE("a task that moves the clock makes timers due, without a post") {
+  ManualClock clock;
+  Loop loop(clock);
   std::promise<void> done;
   std::jthread thread([&](const std::stop_token& stop) { loop.run(stop); });
   loop.after(std::chrono::minutes(10), [&] { done.set_value(); });
+  loop.post([&] { clock.advance(std::chrono::minutes(10)); });
   CHECK(done.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+}
+
+TEST_CASE("a loop says when it has something to do") {
+  ManualClock clock;
+  Loop loop(clock);
+  CHECK_FALSE(loop.next_due());
+  loop.after(milliseconds(50), [] {});
+  loop.after(milliseconds(30), [] {});
+  CHECK(loop.next_due() == clock.now() + milliseconds(30));
+  clock.advance(milliseconds(40));
+  CHECK(loop.next_due() == clock.now());
+  run_due(loop);
+  CHECK(loop.next_due() == clock.now() + milliseconds(10));
+  std::optional<Loop::TimePoint> seen_by_task;
+  loop.post([&] { seen_by_task = loop.next_due(); });
+  CHECK(loop.next_due() == clock.now());
+  run_due(loop);
+  CHECK(seen_by_task == clock.now());  // the end of run_due() is queued
 }
 
 TEST_CASE("tasks not started when the loop stops are kept for the next run") {

@@ -65,7 +65,6 @@ TEST_CASE("targets and routes change the flow only") {
       {"a target's port", [](ProxyConfig& c) { c.backends[0].targets[0].port = 8081; }},
       {"a route removed", [](ProxyConfig& c) { c.routes.clear(); }},
       {"a route's way", [](ProxyConfig& c) { c.routes[0].via = ip("172.18.0.3"); }},
-      {"the path", [](ProxyConfig& c) { c.direct = false; }},
   };
   for (const auto& edit : edits) {
     SUBCASE(edit.name) {
@@ -79,7 +78,18 @@ TEST_CASE("the same content has the same name") {
   CHECK(revision_of(a_config()) == revision_of(a_config()));
 }
 
-TEST_CASE("the flow tells which path it takes") {
+TEST_CASE("the path is part of the revision, and neither of the shape nor of the flow") {
+  const auto direct = revision_of(a_config());
+  const auto node_ports = after({"the path", [](ProxyConfig& c) { c.direct = false; }});
+  CHECK(direct.path == PathKind::Direct);
+  CHECK(node_ports.path == PathKind::NodePorts);
+  CHECK(node_ports != direct);
+  CHECK(node_ports.text() != direct.text());
+  CHECK(node_ports.shape == direct.shape);
+  CHECK(node_ports.flow == direct.flow);
+}
+
+TEST_CASE("a revision tells which path it takes") {
   CHECK_FALSE(revision_of(a_config()).through_node_ports());
   auto config = a_config();
   config.direct = false;
@@ -94,6 +104,35 @@ TEST_CASE("a revision survives being written down") {
   CHECK(Revision{}.text().empty());
   CHECK(Revision{}.empty());
   CHECK_FALSE(revision.empty());
+}
+
+TEST_CASE("what agents of any version hold is read, and written as it was") {
+  struct Row {
+    const char* text;
+    Revision meaning;
+  };
+  const Row rows[] = {
+      {"03a1f2.dbead04", {"03a1f2", PathKind::Direct, "bead04"}},
+      {"03a1f2.nbead04", {"03a1f2", PathKind::NodePorts, "bead04"}},
+      {"03a1f2.dd04", {"03a1f2", PathKind::Direct, "d04"}},
+      {"s.d", {"s", PathKind::Direct, ""}},
+      {"s.n", {"s", PathKind::NodePorts, ""}},
+      {"s.bead04", {"s", PathKind::Unknown, "bead04"}},
+      {"s.", {"s", PathKind::Unknown, ""}},
+      {"s.d.x", {"s", PathKind::Direct, ".x"}},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.text);
+    CHECK(Revision::parse(row.text) == row.meaning);
+    CHECK(Revision::parse(row.text).text() == row.text);
+  }
+}
+
+TEST_CASE("the text of a known configuration stays the same, so that an upgrade adopts it") {
+  auto config = a_config();
+  CHECK(revision_of(config).text() == "190f13612e621a0b.deffdbb6bdeb72a29");
+  config.direct = false;
+  CHECK(revision_of(config).text() == "190f13612e621a0b.neffdbb6bdeb72a29");
 }
 
 TEST_CASE("what is not a revision parses as none") {

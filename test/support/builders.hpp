@@ -251,7 +251,7 @@ struct World {
   core::ProxyView proxy;
   core::LastReported last_reported;
   std::optional<core::Trouble> trouble;
-  bool direct_blocked = false;
+  core::PathState path;
   std::chrono::milliseconds age{0};
   bool may_allocate = true;
   core::Timestamp now = at(1000);
@@ -263,11 +263,8 @@ struct World {
     for (const auto& slice : slices) out.slices.push_back(&slice);
     out.nodes = &nodes;
     out.network = network;
-    out.reserved = reserved;
     out.proxy = proxy;
-    out.last_reported = last_reported;
-    out.trouble = trouble;
-    out.direct_blocked = direct_blocked;
+    out.memory = {reserved, last_reported, trouble, path};
     out.age = age;
     out.may_allocate = may_allocate;
     out.now = now;

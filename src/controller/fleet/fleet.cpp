@@ -98,7 +98,7 @@ void Fleet::prepare(const ProxyRequest& request, const std::vector<core::Cidr>& 
   const auto found = chosen ? proxies_.find(*chosen) : proxies_.end();
   if (found == proxies_.end()) return;
   auto& reservations = found->second.reservations;
-  const auto now = Loop::Clock::now();
+  const auto now = loop_.now();
   std::erase_if(reservations,
                 [&](const auto& reservation) { return reservation.second.until <= now; });
   if (!reservations

@@ -153,7 +153,7 @@ class Fleet final : public ProxyHost::Listener {
   struct Reservation {
     std::string cluster;
     std::size_t watches = 1;
-    Loop::Clock::time_point until;
+    Loop::TimePoint until;
   };
 
   struct Proxy {
@@ -272,7 +272,7 @@ class Fleet final : public ProxyHost::Listener {
   bool discovered_ = false;
   bool discovering_ = false;
   bool discover_again_ = false;
-  std::optional<Loop::Clock::time_point> refill_at_;
+  std::optional<Loop::TimePoint> refill_at_;
   unsigned refill_failures_ = 0;  ///< warm proxies in a row that did not start or died
   std::uint64_t next_id_ = 1;     ///< of messages; unique over all proxies
 };

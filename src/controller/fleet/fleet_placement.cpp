@@ -52,7 +52,7 @@ core::ProxyLoad Fleet::room_of(const Proxy& proxy, const std::string& excluding)
   };
   for (const auto& [name, unit] : proxy.units)
     if (name != excluding) count(unit.watches);
-  const auto now = Loop::Clock::now();
+  const auto now = loop_.now();
   for (const auto& [name, reservation] : proxy.reservations) {
     if (name == excluding || reservation.until <= now) continue;
     if (out.cluster.empty()) out.cluster = reservation.cluster;

@@ -27,7 +27,7 @@ void Fleet::keep_warm_on(std::set<std::string> networks) {
 }
 
 void Fleet::refill_soon(std::chrono::milliseconds delay) {
-  const auto when = Loop::Clock::now() + delay;
+  const auto when = loop_.now() + delay;
   if (refill_at_ && *refill_at_ <= when) return;
   refill_at_ = when;
   loop_.after(delay, [this, when] {

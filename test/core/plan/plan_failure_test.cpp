@@ -146,7 +146,7 @@ TEST_CASE("direct blocked: auto goes through node ports, probed as before") {
   life.proxy_claimed();
   life.proxy_confirms(life.step(), Reach::Unreachable);
   life.step();
-  life.direct_blocked = true;
+  life.path.direct = DirectPath::Blocked;
   life.proxy.reach = Reach::Unknown;
   const auto plan = life.step();
   REQUIRE(plan.apply.has_value());

@@ -19,6 +19,38 @@ TEST_CASE("a deleted Service: first the proxy, then the finalizer") {
   CHECK(then.teardown == Teardown::DropFinalizer);
 }
 
+TEST_CASE("deleted, and our finalizer is gone: another one's may keep the Service") {
+  auto life = settled();
+  life.service.deleting = true;
+  life.service.finalizers = {"example.com/mine"};
+  life.proxy_is_lost();
+  CHECK(life.plan().empty());
+}
+
+TEST_CASE("drained: released whatever it asks for, the proxy first") {
+  auto life = settled();
+  CHECK(plan_drain(life.view()).remove_proxy);
+  CHECK(plan_drain(life.view()).teardown == Teardown::None);
+  life.proxy_is_lost();
+  CHECK_FALSE(plan_drain(life.view()).remove_proxy);
+  CHECK(plan_drain(life.view()).teardown == Teardown::TakeBack);
+  CHECK(plan_drain(Life().view()).empty());  // never ours: nothing to take back
+}
+
+TEST_CASE("a proxy that is not live may be started, while all nodes run") {
+  auto life = settled();
+  CHECK_FALSE(life.plan().start_proxy);
+  life.proxy.live = false;
+  CHECK(life.plan().start_proxy);
+  CHECK(plan_drain(life.view()).start_proxy);
+  auto snapshot = life.view();
+  snapshot.nodes_running = false;
+  CHECK_FALSE(plan_service(snapshot, life.policy).start_proxy);
+  CHECK_FALSE(plan_drain(snapshot).start_proxy);
+  life.proxy_is_lost();
+  CHECK_FALSE(life.plan().start_proxy);
+}
+
 TEST_CASE("deleted while its proxy is being made: waits for it") {
   Life life;
   life.step();

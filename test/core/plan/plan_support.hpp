@@ -84,7 +84,7 @@ class Life : public World {
     reserved.clear();
     last_reported = {};
     trouble.reset();
-    direct_blocked = false;
+    path = {};
     age = std::chrono::milliseconds(0);
     proxy.coming = false;
     proxy.sent = proxy.rejected = {};

@@ -20,7 +20,7 @@ std::set<IpAddress> Simulation::taken_by_others(const Subject& subject) const {
   std::set<IpAddress> taken;
   for (const auto& other : subjects_) {
     if (&other == &subject) continue;
-    taken.insert(other.memory.reserved.begin(), other.memory.reserved.end());
+    taken.insert(other.memory.kept.reserved.begin(), other.memory.kept.reserved.end());
     if (other.container)
       taken.insert(other.container->addresses.begin(), other.container->addresses.end());
     if (!other.object || !was_ours(*other.object)) continue;
@@ -66,11 +66,8 @@ ServiceSnapshot Simulation::view(const Subject& subject) const {
   for (const auto& slice : subject.slices) out.slices.push_back(&slice);
   out.nodes = &nodes_;
   out.network = network_for(subject);
-  out.reserved = subject.memory.reserved;
   out.proxy = proxy_view(subject);
-  out.last_reported = subject.memory.last_reported;
-  out.trouble = subject.memory.trouble;
-  out.direct_blocked = subject.memory.direct_blocked;
+  out.memory = subject.memory.kept;
   out.now = now_;
   return out;
 }
@@ -86,9 +83,7 @@ bool Simulation::step(Subject& subject) {
   verdict_ = verdict_on(subject);
   const auto next = plan(subject);
   check_plan(subject, next);
-  if (!next.addresses.empty()) subject.memory.reserved = next.addresses;
-  if (!next.write && !next.last_reported.hash.empty())
-    subject.memory.last_reported = next.last_reported;
+  subject.memory.kept = remember(subject.memory.kept, next);
   if (next.empty()) return false;
   carry_out(subject, next);
   check_addresses();
@@ -126,7 +121,7 @@ void Simulation::write(Subject& subject, const StatusApply& write) {
 void Simulation::tear_down(Subject& subject, Teardown how) {
   if (how == Teardown::None) return;
   expect(!subject.container.has_value(), "the proxy goes before the finalizer");
-  subject.memory.reserved.clear();
+  subject.memory.kept.reserved.clear();
   if (how == Teardown::DropFinalizer) {
     subject.object.reset();
     return;
@@ -141,7 +136,7 @@ bool Simulation::deliver(Subject& subject) {
   if (std::exchange(subject.memory.coming, false)) {
     any = true;
     if (std::exchange(subject.engine_fails, false))
-      subject.memory.trouble = Trouble{"no container"};
+      subject.memory.kept.trouble = Trouble{"no container"};
     else
       subject.container = Container{};
   }
@@ -174,13 +169,13 @@ void Simulation::answer_apply(Subject& subject) {
 
 bool Simulation::retry(Subject& subject) {
   auto& memory = subject.memory;
-  const bool unreached = memory.reach == Reach::Unreachable && !memory.direct_blocked;
-  if (memory.rejected.empty() && !memory.trouble && !unreached) return false;
+  const auto path = memory.reach == Reach::Unreachable ? fall_back(memory.kept.path) : std::nullopt;
+  if (memory.rejected.empty() && !memory.kept.trouble && !path) return false;
   memory.rejected = {};
-  memory.trouble.reset();
-  if (unreached) {
+  memory.kept.trouble.reset();
+  if (path) {
     memory.reach = Reach::Unknown;
-    memory.direct_blocked = true;
+    memory.kept.path = *path;
   }
   return true;
 }

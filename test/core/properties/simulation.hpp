@@ -5,6 +5,7 @@
 // promise that is seen broken is noted in `broken`.
 
 #include "kindlb/core/plan.hpp"
+#include "kindlb/core/recovery.hpp"
 #include "support/builders.hpp"
 
 #include <cstdint>
@@ -58,14 +59,11 @@ class Simulation {
   };
   /// What kindlb knows and forgets when it dies.
   struct Memory {
-    std::vector<core::IpAddress> reserved;
-    core::LastReported last_reported;
-    std::optional<core::Trouble> trouble;
+    core::ServiceMemory kept;
     bool coming = false;
     core::Plan sent;  ///< its apply is on the way to the proxy
     core::Revision rejected;
     core::Reach reach = core::Reach::Unknown;
-    bool direct_blocked = false;
   };
   struct Subject {
     std::optional<core::Service> object;

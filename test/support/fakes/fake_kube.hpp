@@ -5,7 +5,7 @@
 // called with the lock held, so that news keep their order, and must only pass them on.
 
 #include "kindlb/kube/api.hpp"
-#include "store.hpp"
+#include "reconciler/store.hpp"
 #include "support/fakes/journal.hpp"
 
 #include <deque>

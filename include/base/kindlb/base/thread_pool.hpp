@@ -29,18 +29,21 @@ class ThreadPool {
   /// Drop queued work, wait for running work, join the threads. May be called twice.
   /// REQUIRES: not called from one of the pool's own threads, which would join itself.
   void stop();
+  /// Return how many items are queued or running; 0: all have ended, and what they did is visible.
+  std::size_t busy() const;
 
  private:
   void serve(const std::stop_token& stop);
 
   const std::size_t limit_;
-  std::mutex mutex_;  ///< guards everything below
+  mutable std::mutex mutex_;  ///< guards everything below
   std::condition_variable_any wake_;
   std::deque<std::function<void()>> queue_;
   /// Threads inside wait(), some of which may already have been notified. A new thread is started
   /// only when there are fewer of them than queued items, so that no item waits behind a running
   /// one while the pool may still grow.
   std::size_t waiting_ = 0;
+  std::size_t running_ = 0;
   bool stopped_ = false;
   std::vector<std::jthread> threads_;
 };

@@ -50,5 +50,7 @@ std::vector<EventNote> events_for(const Service& before, const StatusApply& writ
 
 const Condition* find_condition(const std::vector<Condition>& conditions, const std::string& type);
 bool is_true(const std::vector<Condition>& conditions, const std::string& type);
+/// Return whether the load balancer serves and nothing is being changed about it.
+bool is_served(const std::vector<Condition>& conditions);
 
 }  // namespace kindlb::core

@@ -18,6 +18,7 @@
 #include "kindlb/core/backends.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"
+#include "kindlb/core/path_fallback.hpp"
 #include "kindlb/core/policy.hpp"
 #include "kindlb/core/proxy_config.hpp"
 #include "kindlb/core/service.hpp"
@@ -30,27 +31,29 @@
 
 namespace kindlb::core {
 
-/// Identify a ProxyConfig's content by two hashes. `shape` covers what clients can see (addresses,
-/// listeners, policies): a change of it is new semantics and moves Serving's transition time.
-/// `flow` covers the rest (targets, routes), which changes with the endpoints and never touches
-/// status. Its first letter is the path ('d' direct, 'n' node ports): the agent keeps the revision,
-/// so a restarted kindlb knows which path is in use.
+/// How a configuration reaches the endpoints. Unknown: no configuration, or a text that does not
+/// say it.
+enum class PathKind { Unknown, Direct, NodePorts };
+
+/// Identify a ProxyConfig's content by two hashes and its path. `shape` covers what clients can see
+/// (addresses, listeners, policies): a change of it is new semantics and moves Serving's transition
+/// time. `flow` covers the rest (targets, routes), which changes with the endpoints and never
+/// touches status. The agent keeps the text, so a restarted kindlb knows which path is in use.
 struct Revision {
   std::string shape;
+  PathKind path = PathKind::Unknown;
   std::string flow;
 
-  std::string text() const { return shape.empty() ? "" : shape + "." + flow; }
+  /// "shape.dflow" (direct) or "shape.nflow" (node ports). Agents of other versions hold such
+  /// texts: whatever they hold survives parse() and text().
+  std::string text() const;
   static Revision parse(const std::string& text);
   bool empty() const { return shape.empty(); }
-  bool through_node_ports() const { return flow.starts_with('n'); }
+  bool through_node_ports() const { return path == PathKind::NodePorts; }
   bool operator==(const Revision&) const = default;
 };
 
 Revision revision_of(const ProxyConfig& config);
-
-/// The result of probing the endpoints. Refused: the host answered with a reset, so the path works
-/// although the application does not listen.
-enum class Reach { Unknown, Reached, Refused, Unreachable };
 
 /// What is known of the proxy that serves this Service. The three revisions form its state machine:
 /// `sent` until the agent answers, then `acknowledged` or `rejected`; at most one is in flight.
@@ -85,6 +88,17 @@ struct LastReported {
   bool operator==(const LastReported&) const = default;
 };
 
+/// What passes over one Service leave to the next. Only what cannot be observed, so that losing it
+/// in a restart costs time, never an address.
+struct ServiceMemory {
+  std::vector<IpAddress> reserved;  ///< chosen by an earlier plan, perhaps not in the status yet
+  LastReported last_reported;       ///< empty after a restart
+  std::optional<Trouble> trouble;
+  PathState path;
+
+  bool operator==(const ServiceMemory&) const = default;
+};
+
 /// Everything plan_service decides on. Borrowed pointers must outlive the call.
 struct ServiceSnapshot {
   const Service* service = nullptr;
@@ -92,15 +106,11 @@ struct ServiceSnapshot {
   const Nodes* nodes = nullptr;
   /// The docker network by family, with the addresses in use; empty while it is not known yet.
   std::map<IpFamily, AddressSpace> network;
-  std::vector<IpAddress> reserved;  ///< chosen by an earlier plan, not yet in status
   ProxyView proxy;
-  LastReported last_reported;  ///< empty after a restart
-  std::optional<Trouble> trouble;
-  bool direct_blocked = false;       ///< a probe over the direct path failed
-  bool direct_proven = false;        ///< a later probe over it succeeded
-  bool retry_direct = false;         ///< probe the direct path now, while node ports go on serving
+  ServiceMemory memory;
   std::chrono::milliseconds age{0};  ///< since this process first saw the Service with this spec
   bool may_allocate = true;          ///< false until all holders of addresses have been listed
+  bool nodes_running = true;         ///< all nodes of the cluster, as the engine tells
   Timestamp now{};
 };
 
@@ -108,9 +118,12 @@ struct ServiceSnapshot {
 /// fields we own from one that lives on with another type or class.
 enum class Teardown { None, DropFinalizer, TakeBack };
 
-/// What to do next. Carried out in this order: write, claim, apply, remove_proxy, teardown; a crash
-/// after any of them is recovered by the next plan.
+/// What to do next. Carried out in this order: start_proxy, write, claim, apply, remove_proxy,
+/// teardown; a crash after any of them is recovered by the next plan.
 struct Plan {
+  /// Start the proxy's container if it is stopped. Only while all nodes run: before that, a proxy
+  /// could be given a node's address and break the cluster (docs/contract.md §5).
+  bool start_proxy = false;
   std::optional<StatusApply> write;
   std::vector<EventNote> events;
   bool claim = false;                ///< assign a proxy to this Service
@@ -139,6 +152,9 @@ inline constexpr std::chrono::milliseconds kSliceGrace{3'000};
 
 /// Return what to do next for one Service.
 Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy);
+
+/// Return what to do next to release a Service as if it were no longer ours (`--on-exit delete`).
+Plan plan_drain(const ServiceSnapshot& snapshot);
 
 /// Build the complete proxy configuration for a verdict, independent of what the proxy has already.
 ProxyConfig wanted_config(const Service& service, const Verdict& verdict,

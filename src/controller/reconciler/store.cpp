@@ -1,4 +1,4 @@
-#include "store.hpp"
+#include "reconciler/store.hpp"
 
 #include "kindlb/base/number.hpp"
 

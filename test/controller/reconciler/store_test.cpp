@@ -1,4 +1,4 @@
-#include "store.hpp"
+#include "reconciler/store.hpp"
 
 #include "support/builders.hpp"
 #include "support/printing.hpp"

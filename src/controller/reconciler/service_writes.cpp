@@ -1,0 +1,97 @@
+#include "reconciler/service_writes.hpp"
+
+#include "background.hpp"
+#include "kindlb/log/log.hpp"
+
+#include <utility>
+
+namespace kindlb::controller {
+
+namespace {
+
+/// Events are for people: one that cannot be written is not worth a retry.
+void emit(kube::Api& api, const core::Service& about, const core::EventNote& note) {
+  if (const auto sent = api.emit(about, note); !sent.ok())
+    log::debug("{}: cannot write the Event: {}", about.key.text(), sent.error().text());
+}
+
+}  // namespace
+
+ServiceWrites::State* ServiceWrites::find(const std::string& uid) {
+  const auto found = states_.find(uid);
+  return found == states_.end() ? nullptr : &found->second;
+}
+
+void ServiceWrites::write(std::shared_ptr<kube::Api> api, const core::Service& service,
+                          core::Plan plan) {
+  auto& state = states_[service.uid];
+  if (state.releasing || std::exchange(state.writing, true)) return;
+  for (const auto& event : plan.events) {
+    const auto level = event.type == core::EventType::Warning ? log::Level::Warn : log::Level::Info;
+    log::write(level, "{}: {}: {}", service.key.text(), event.reason, event.message);
+  }
+  // Events follow the write they are about, and nothing waits for them.
+  executor_.submit([this, api = std::move(api), key = service.key, plan = std::move(plan)] {
+    auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan.write));
+    loop_.post([this, key, uid = plan.write->uid, result] { written(key, uid, *result); });
+    if (!result->ok()) return;
+    for (const auto& event : plan.events) emit(*api, **result, event);
+  });
+}
+
+void ServiceWrites::written(const core::ServiceKey& key, const std::string& uid,
+                            const core::Result<core::Service>& result) {
+  auto* state = find(uid);
+  if (state == nullptr) return;
+  state->writing = false;
+  log::debug("{}: status {}", key.text(), result.ok() ? "written" : "could not be written");
+  if (result.ok()) {
+    clusters_.store_answer(*result);
+    return callbacks_.written(*result);
+  }
+  // Deleted meanwhile: the watch will say so.
+  if (result.error().kind == core::ErrorKind::NotFound) return;
+  log::warn("{}: cannot write the status: {}", key.text(), result.error().text());
+  callbacks_.write_failed(key, uid);
+}
+
+void ServiceWrites::release(std::shared_ptr<kube::Api> api, const core::Service& service,
+                            core::Teardown teardown) {
+  auto& state = states_[service.uid];
+  if (state.writing || std::exchange(state.releasing, true)) return;
+  const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
+  log::info("{}: releasing the Service", service.key.text());
+  const auto work = [api = std::move(api), about = service, patch] {
+    // Before the finalizer goes: afterwards the object that the Event is about may be gone.
+    emit(*api, about, {core::EventType::Normal, "Deleted", "The load balancer has been removed."});
+    return api->release(patch);
+  };
+  run_then(executor_, loop_, work,
+           [this, about = service](const auto& result) { release_ended(about, result); });
+}
+
+void ServiceWrites::release_ended(const core::Service& about, const core::Result<void>& result) {
+  auto* state = find(about.uid);
+  if (state == nullptr) return;
+  state->releasing = false;
+  if (result.ok())
+    state->released = about.resource_version;  // until the watch shows a newer one
+  else
+    log::warn("{}: cannot release the Service: {}", about.key.text(), result.error().text());
+  callbacks_.released(about.key, about.uid, result.ok());
+}
+
+bool ServiceWrites::awaits_release(const core::Service& service) {
+  auto* state = find(service.uid);
+  if (state == nullptr) return false;
+  if (state->releasing || state->released == service.resource_version) return true;
+  state->released.clear();
+  return false;
+}
+
+bool ServiceWrites::was_released(const std::string& uid) const {
+  const auto found = states_.find(uid);
+  return found != states_.end() && !found->second.released.empty();
+}
+
+}  // namespace kindlb::controller
