@@ -29,11 +29,13 @@ check_angled() { # check_angled FILE LINE HEADER
   if [[ $1 =~ ^(src|include)/core/ && ! $3 =~ ^[a-z_]+$ ]] && ! core_exception "$1" "$3"; then
     violation "$1" "$2" "core is pure: <$3> is not of the standard library"
   fi
-  # Slow to compile: spdlog has a facade; a private header may be about JSON, since few sources include it.
+  # Slow to compile: spdlog and Beast have facades; a private header may be about JSON, since few sources include it.
   if [[ $3 == spdlog/* && $1 != src/log/*.cpp ]]; then
     violation "$1" "$2" "<$3> is slow to compile: log through kindlb/log/log.hpp"
   elif [[ $1 == include/* && $1 != include/json/* && $3 == nlohmann/* && $3 != nlohmann/json_fwd.hpp ]]; then
     violation "$1" "$2" "<$3> is slow to compile: include it where it is used, not in this header"
+  elif [[ $3 == boost/* && $1 != src/http_server/*.cpp ]]; then
+    violation "$1" "$2" "<$3> is slow to compile: only sources of http_server use Boost"
   fi
 }
 

@@ -5,13 +5,15 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 packages=(
-  make cmake g++ ninja-build mold ccache pkg-config
+  make cmake g++ ninja-build mold ccache
   libcurl4-openssl-dev libssl-dev
-  nlohmann-json3-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libcli11-dev libcpp-httplib-dev
+  nlohmann-json3-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libcli11-dev
   doctest-dev jq
   # The Envoy image is made from a Python wheel.
   python3 python3-venv ca-certificates
 )
+# Headers of Boost 1.74 or later. Debian's versions exclude each other: keep the one that is installed.
+[[ -e /usr/include/boost/beast/http/parser.hpp ]] || packages+=(libboost-dev)
 
 for option; do
   case $option in

@@ -1,16 +1,16 @@
 #include "kindlb/apiserver/server.hpp"
 
+#include "kindlb/base/sleep.hpp"
 #include "kindlb/http_server/listener.hpp"
+#include "kindlb/http_server/target.hpp"
 #include "kindlb/http_server/tls_context.hpp"
 #include "service/endpoint_slice_controller.hpp"
 #include "storage/state_file.hpp"
 #include "verbs/handler.hpp"
 
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include <fmt/format.h>
-#include <httplib.h>
 
 #include <atomic>
 #include <charconv>
@@ -24,27 +24,27 @@ using namespace std::chrono_literals;
 using core::Error;
 using core::ErrorKind;
 
-/// Not "application/json" alone: httplib would compress that, and hold back the events of a watch
-/// until its buffer is full.
-constexpr const char* kJson = "application/json; charset=utf-8";
+Request to_request(const http_server::Request& from) {
+  auto target = http_server::parse_target(from.target);
+  return {.method = from.method,
+          .path = std::move(target.path),
+          .query = std::move(target.query),
+          .content_type = std::string(from.header("Content-Type")),
+          .accept = std::string(from.header("Accept")),
+          .user_agent = std::string(from.header("User-Agent")),
+          .body = from.body};
+}
 
-Request to_request(const httplib::Request& from) {
-  Request out;
-  out.method = from.method;
-  out.path = from.target;  // see http_server::HttpListener
-  for (const auto& [name, value] : from.params) out.query[name] = value;
-  out.content_type = from.get_header_value("Content-Type");
-  out.accept = from.get_header_value("Accept");
-  out.user_agent = from.get_header_value("User-Agent");
-  out.body = from.body;
+http_server::Response to_response(Response from) {
+  http_server::Response out{.status = from.code,
+                            .headers = {{"Content-Type", std::move(from.content_type)}},
+                            .body = std::move(from.body)};
+  for (auto& [name, value] : from.headers)
+    out.headers.push_back({std::move(name), std::move(value)});
   return out;
 }
 
-bool has_body(const httplib::Request& request) {
-  return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
-}
-
-/// The Status for errors that come from reading a request, before any handler.
+/// The Status for what the listener answers by itself.
 StatusError error_for(int code) {
   if (code == 413)
     return {.code = 413,
@@ -59,14 +59,10 @@ StatusError error_for(int code) {
   if (code == 429) return too_many("too many requests, please try again later", 1);
   if (code == 414)
     return {.code = 414, .reason = "BadRequest", .message = "the request URI is too long"};
-  if (code == 404) return no_such_path();
+  if (code == 500) return internal("the request could not be processed");
   auto error = bad_request("malformed HTTP request");
   error.code = code;
   return error;
-}
-
-std::string status_body(int code) {
-  return dump(to_status(error_for(code))) + "\n";
 }
 
 /// At most half of the descriptors that this process may open. The rest is for connections whose
@@ -86,13 +82,25 @@ http_server::HttpListener::Options listener_options(const ServerOptions& options
   out.limits.request_timeout = 3 * options.header_timeout;
   out.threads = options.max_requests;
   out.tls = std::move(tls);
-  out.error_body = status_body;
+  out.error_response = [](int code) { return to_response(error_response(error_for(code))); };
   return out;
 }
 
+/// Counts a watch while it exists.
+struct WatchSlot {
+  explicit WatchSlot(std::atomic<std::size_t>& watches)
+      : count(watches), taken_before(watches.fetch_add(1)) {}
+  ~WatchSlot() { --count; }
+  WatchSlot(const WatchSlot&) = delete;
+  WatchSlot& operator=(const WatchSlot&) = delete;
+
+  std::atomic<std::size_t>& count;
+  const std::size_t taken_before;
+};
+
 /// The order of members matters: http_ refers to the handler, and that to the API and the faults.
-/// Threads: the listener accepts, workers of http_ run handlers and watches, the saver writes the
-/// state file, the slice controller reconciles.
+/// Threads: workers of http_ run handlers and watches, the saver writes the state file, the slice
+/// controller reconciles.
 class HttpServer final : public Server {
  public:
   HttpServer(const ServerOptions& options, const Api::Options& api,
@@ -101,22 +109,22 @@ class HttpServer final : public Server {
         certificate_(tls->certificate()),
         api_(api),
         handler_(api_, faults_),
-        http_(listener_options(options, tls)) {}
+        http_(listener_options(options, tls),
+              [this](const http_server::Request& request) { return answer(request); }) {}
   ~HttpServer() override { stop(); }
 
   core::Result<void> start();
-  int port() const override { return port_; }
+  int port() const override { return http_.port(); }
   std::string url() const override {
     const bool v6 = options_.host.find(':') != std::string::npos;
-    return fmt::format("http://{}:{}", v6 ? "[" + options_.host + "]" : options_.host, port_);
+    return fmt::format("http://{}:{}", v6 ? "[" + options_.host + "]" : options_.host, port());
   }
   std::string kubeconfig() const override;
   void stop() override;
 
  private:
-  void configure();
-  void handle(const httplib::Request& request, httplib::Response& response);
-  void stream(WatchOptions watch, httplib::Response& response);
+  http_server::Response answer(const http_server::Request& request);
+  http_server::Response stream(WatchOptions watch);
   void run_saver(const std::stop_token& stop);
 
   const ServerOptions options_;
@@ -127,8 +135,6 @@ class HttpServer final : public Server {
   std::stop_source stopping_;
   std::atomic<std::size_t> watches_{0};
   http_server::HttpListener http_;
-  int port_ = 0;
-  std::jthread listener_;
   std::jthread saver_;
   std::jthread slice_controller_;
 };
@@ -138,18 +144,10 @@ core::Result<void> HttpServer::start() {
     const auto loaded = load_state(api_, options_.state_file);
     if (!loaded.ok()) return loaded.error();
   }
-  configure();
-  const bool bound = options_.port != 0 ? http_.bind_to_port(options_.host, options_.port)
-                                        : (port_ = http_.bind_to_any_port(options_.host)) > 0;
-  if (!bound)
+  if (!http_.listen(options_.host, options_.port).ok())
     return Error{
         ErrorKind::Unavailable, fmt::format("listen on {}:{}", options_.host, options_.port),
         "the address is in use or does not belong to this machine; choose another with --listen"};
-  if (options_.port != 0) port_ = options_.port;
-  http_.set_accept_backlog();
-  listener_ = std::jthread([this] { http_.listen_after_bind(); });
-  // listen_after_bind() marks the server as running before it accepts; stop() works only then.
-  while (!http_.is_running()) std::this_thread::yield();
   if (!options_.state_file.empty())
     saver_ = std::jthread([this](const std::stop_token& stop) { run_saver(stop); });
   if (options_.endpoint_slices)
@@ -158,82 +156,22 @@ core::Result<void> HttpServer::start() {
   return {};
 }
 
-void HttpServer::configure() {
-  http_.set_payload_max_length(options_.max_body);
-  // httplib's default, SO_REUSEPORT, would let two servers share a port and its requests.
-  http_.set_socket_options([](int socket) {
-    const int yes = 1;
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
-  const auto handler = [this](const httplib::Request& request, httplib::Response& response) {
-    handle(request, response);
-  };
-  // httplib reads a DELETE without Content-Length until the connection ends, so requests without a
-  // body are handled before it gets there.
-  http_.set_pre_routing_handler(
-      [handler](const httplib::Request& request, httplib::Response& response) {
-        if (has_body(request)) return httplib::Server::HandlerResponse::Unhandled;
-        handler(request, response);
-        return httplib::Server::HandlerResponse::Handled;
-      });
-  http_.Get(".*", handler);
-  http_.Post(".*", handler);
-  http_.Put(".*", handler);
-  http_.Patch(".*", handler);
-  http_.Delete(".*", handler);
-  http_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
-    if (!response.body.empty()) return;  // from a handler; others stem from parsing the request
-    http_server::HttpListener::close_after_response();
-    response.set_header("Connection", "close");
-    response.set_content(status_body(response.status), kJson);
-  });
-  http_.set_exception_handler([](const httplib::Request&, httplib::Response& response,
-                                 const std::exception_ptr&) {
-    response.status = 500;
-    response.set_content(dump(to_status(internal("the request could not be processed"))), kJson);
-  });
-}
-
-void HttpServer::handle(const httplib::Request& request, httplib::Response& response) {
-  auto answer = handler_.handle(to_request(request));
+http_server::Response HttpServer::answer(const http_server::Request& request) {
+  auto response = handler_.handle(to_request(request));
   // An injected delay: bounded by the fault injector, and cut short by stop().
-  for (const auto until = std::chrono::steady_clock::now() + answer.delay;
-       std::chrono::steady_clock::now() < until && !stopping_.stop_requested();)
-    std::this_thread::sleep_for(10ms);
-  if (answer.watch) {
-    stream(std::move(*answer.watch), response);
-    return;
-  }
-  response.status = answer.code;
-  for (const auto& [name, value] : answer.headers) response.set_header(name, value);
-  response.set_content(
-      answer.body, answer.content_type == "application/json" ? kJson : answer.content_type.c_str());
+  if (response.delay > 0ms) base::sleep_for(stopping_.get_token(), response.delay);
+  return response.watch ? stream(std::move(*response.watch)) : to_response(std::move(response));
 }
 
-void HttpServer::stream(WatchOptions watch, httplib::Response& response) {
-  if (watches_.fetch_add(1) >= options_.max_watches) {
-    --watches_;
-    const auto error = too_many("too many watches, please try again later", 1);
-    response.status = error.code;
-    response.set_header("Retry-After", "1");
-    response.set_content(dump(to_status(error)) + "\n", kJson);
-    return;
-  }
+http_server::Response HttpServer::stream(WatchOptions watch) {
   // A watch occupies its worker thread until it ends; max_watches leaves threads for requests.
+  const auto slot = std::make_shared<WatchSlot>(watches_);
+  if (slot->taken_before >= options_.max_watches)
+    return to_response(error_response(too_many("too many watches, please try again later", 1)));
   const auto lines = std::make_shared<WatchStream>(api_.store(), faults_, std::move(watch));
-  response.status = 200;
-  response.set_chunked_content_provider(
-      kJson,
-      [lines, stop = stopping_.get_token()](std::size_t, httplib::DataSink& sink) {
-        const auto text = lines->next(stop);
-        if (!text) {
-          sink.done();
-          return true;
-        }
-        // Nothing happened: only check whether the client is still connected.
-        return text->empty() ? sink.is_writable() : sink.write(text->data(), text->size());
-      },
-      [this](bool) { --watches_; });
+  http_server::Response out{.headers = {{"Content-Type", "application/json"}}};
+  out.producer = [slot, lines, stop = stopping_.get_token()] { return lines->next(stop); };
+  return out;
 }
 
 void HttpServer::run_saver(const std::stop_token& stop) {
@@ -270,9 +208,7 @@ void HttpServer::stop() {
   stopping_.request_stop();
   // Watches wait in the store: wake them, or stopping would take as long as their next check.
   api_.store().wake();
-  http_.stop();
-  listener_ = {};
-  http_.close_all();
+  http_.close();
   slice_controller_ = {};
   saver_ = {};  // last: it saves the final state before it ends
 }

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 constexpr auto kDrainTimeout = 2s;
 constexpr std::size_t kMaxDiscarded = std::size_t{16} << 20U;
 constexpr auto kMaxSweepInterval = 200ms;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 }  // namespace
 
 ConnectionPoller::ConnectionPoller(const ConnectionLimits& limits,
@@ -92,18 +93,13 @@ void ConnectionPoller::register_added() {
   }
   for (auto& connection : added) {
     const int fd = connection.transport->fd();
-    buffered_ += connection.input.size();
+    buffered_ += connection.parser.buffered();
+    const bool receiving = connection.parser.state() != ParserState::Empty;
     const auto pending =
-        pending_
-            .try_emplace(fd, Pending{std::move(connection), RequestFramer(limits_.request),
-                                     RequestState::Empty, Clock::now()})
-            .first;
+        pending_.try_emplace(fd, Pending{std::move(connection), Clock::now(), receiving}).first;
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.fd = fd}};
-    const int status = pending->second.connection.rejected_with;
     if (epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
       remove(pending);
-    else if (status != 0)
-      reject(pending, status);
     else if (dispatch(pending) && pending->second.connection.served_before)
       receive_all(pending);  // the TLS session may hold the next request already
   }
@@ -113,8 +109,8 @@ void ConnectionPoller::register_added() {
 /// Start the clock of the request at the first sign of it, which may be part of a TLS handshake.
 void ConnectionPoller::on_readable(PendingMap::iterator pending) {
   auto& entry = pending->second;
-  if (entry.state == RequestState::Empty && !entry.draining) {
-    entry.state = RequestState::Header;
+  if (!entry.receiving && !entry.draining) {
+    entry.receiving = true;
     entry.since = Clock::now();
   }
   receive_all(pending);
@@ -134,53 +130,54 @@ bool ConnectionPoller::receive_some(PendingMap::iterator pending) {
     remove(pending);
     return false;
   }
-  if (entry.draining) {
-    entry.discarded += received.bytes;
-    if (entry.discarded <= kMaxDiscarded) return true;
-    remove(pending);
-    return false;
-  }
-  entry.connection.input.append(chunk.data(), received.bytes);
-  buffered_ += received.bytes;
+  if (entry.draining) return discard(pending, received.bytes);
+  auto& parser = entry.connection.parser;
+  buffered_ -= parser.buffered();
+  parser.feed({chunk.data(), received.bytes});
+  buffered_ += parser.buffered();
   return dispatch(pending);
 }
 
-bool ConnectionPoller::dispatch(PendingMap::iterator pending) {
-  auto& entry = pending->second;
-  entry.state = entry.framer.update(entry.connection.input);
-  switch (entry.state) {
-    case RequestState::Empty:
-    case RequestState::Header:
-    case RequestState::Body:
-      if (buffered_ <= limits_.buffered) return true;
-      reject(pending, 429);
-      return false;
-    case RequestState::Complete: {
-      // Out of epoll first: from on_request_() on, the descriptor belongs to a worker.
-      epoll_ctl(epoll_fd_.get(), EPOLL_CTL_DEL, pending->first, nullptr);
-      buffered_ -= entry.connection.input.size();
-      auto ready = std::move(entry.connection);
-      pending_.erase(pending);
-      on_request_(std::move(ready));
-      return false;
-    }
-    case RequestState::NotHttp:
-      reject(pending, 400);
-      return false;
-    case RequestState::HeaderTooLarge:
-      reject(pending, 431);
-      return false;
-    case RequestState::BodyTooLarge:
-      reject(pending, 413);
-      return false;
-  }
+bool ConnectionPoller::discard(PendingMap::iterator pending, std::size_t bytes) {
+  pending->second.discarded += bytes;
+  if (pending->second.discarded <= kMaxDiscarded) return true;
+  remove(pending);
   return false;
+}
+
+bool ConnectionPoller::dispatch(PendingMap::iterator pending) {
+  auto& connection = pending->second.connection;
+  const auto state = connection.parser.state();
+  if (state == ParserState::Complete) {
+    hand_over(pending);
+    return false;
+  }
+  if (state == ParserState::Rejected || buffered_ > limits_.buffered) {
+    reject(pending, state == ParserState::Rejected ? connection.parser.error_status() : 429);
+    return false;
+  }
+  // Like an error response, this fits into the send buffer of a client that reads.
+  if (state == ParserState::Body && connection.parser.take_expectation() &&
+      connection.transport->transmit(kContinue).bytes != kContinue.size()) {
+    remove(pending);
+    return false;
+  }
+  return true;
+}
+
+void ConnectionPoller::hand_over(PendingMap::iterator pending) {
+  // Out of epoll first: from on_request_() on, the descriptor belongs to a worker.
+  epoll_ctl(epoll_fd_.get(), EPOLL_CTL_DEL, pending->first, nullptr);
+  buffered_ -= pending->second.connection.parser.buffered();
+  auto ready = std::move(pending->second.connection);
+  pending_.erase(pending);
+  on_request_(std::move(ready));
 }
 
 void ConnectionPoller::reject(PendingMap::iterator pending, int status) {
   auto& entry = pending->second;
-  buffered_ -= entry.connection.input.size();
-  std::string().swap(entry.connection.input);
+  buffered_ -= entry.connection.parser.buffered();
+  entry.connection.parser = RequestParser(limits_.request);
   // The response fits into a socket's empty send buffer. A client that has not read its previous
   // responses loses this one: the poller never waits for a client.
   entry.connection.transport->transmit(error_response_(status));
@@ -190,15 +187,15 @@ void ConnectionPoller::reject(PendingMap::iterator pending, int status) {
 }
 
 void ConnectionPoller::remove(PendingMap::iterator pending) {
-  buffered_ -= pending->second.connection.input.size();
+  buffered_ -= pending->second.connection.parser.buffered();
   pending_.erase(pending);  // closing the descriptor removes it from epoll
 }
 
 ConnectionPoller::Clock::time_point ConnectionPoller::deadline_of(const Pending& pending) const {
   if (pending.draining) return pending.since + kDrainTimeout;
-  if (pending.state == RequestState::Empty) return pending.since + limits_.idle;
-  return pending.since +
-         (pending.state == RequestState::Header ? limits_.header_timeout : limits_.request_timeout);
+  if (!pending.receiving) return pending.since + limits_.idle;
+  const bool in_body = pending.connection.parser.state() == ParserState::Body;
+  return pending.since + (in_body ? limits_.request_timeout : limits_.header_timeout);
 }
 
 void ConnectionPoller::expire() {
@@ -207,7 +204,7 @@ void ConnectionPoller::expire() {
     const auto pending = next++;
     if (now < deadline_of(pending->second)) continue;
     // Without input, no request was begun that a 408 could answer.
-    if (pending->second.draining || pending->second.connection.input.empty())
+    if (pending->second.draining || pending->second.connection.parser.state() == ParserState::Empty)
       remove(pending);
     else
       reject(pending, 408);

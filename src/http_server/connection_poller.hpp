@@ -1,7 +1,7 @@
 #pragma once
 // Holds the connections that have no complete request, all on one epoll thread. An idle or slow
-// client costs a descriptor and its buffered bytes, but no thread. Clients that exceed a limit get
-// an error response and are disconnected.
+// client costs a descriptor and its buffered bytes, but no thread. Clients whose request exceeds a
+// limit or cannot be parsed get an error response and are disconnected.
 //
 // A connection is in one of these states:
 //   idle       nothing received yet; until limits.idle, then closed
@@ -12,7 +12,7 @@
 // request returns it with add() for the next one.
 
 #include "kindlb/base/fd.hpp"
-#include "request_framer.hpp"
+#include "request_parser.hpp"
 #include "transport.hpp"
 
 #include <chrono>
@@ -26,11 +26,10 @@
 
 namespace kindlb::http_server {
 
-/// A client connection and the bytes received from it that no request has consumed.
+/// A client connection and what has arrived of its next request.
 struct Connection {
   std::unique_ptr<Transport> transport;
-  std::string input;
-  int rejected_with = 0;  ///< HTTP status with which the poller shall reject it; zero: none
+  RequestParser parser;
   /// A worker has read from it, so the transport may hold bytes that epoll does not report.
   bool served_before = false;
 };
@@ -45,7 +44,7 @@ class ConnectionPoller {
   ConnectionPoller(const ConnectionPoller&) = delete;
   ConnectionPoller& operator=(const ConnectionPoller&) = delete;
 
-  /// Thread-safe. Wait for the connection's next request, or reject it with `rejected_with`.
+  /// Thread-safe. Wait for the connection's next request.
   void add(Connection connection);
   /// Close all connections; those added later are closed at once. Not from the poller's thread.
   void stop();
@@ -55,9 +54,8 @@ class ConnectionPoller {
   /// A connection that waits. Touched by the poller's thread only.
   struct Pending {
     Connection connection;
-    RequestFramer framer;
-    RequestState state = RequestState::Empty;
     Clock::time_point since;  ///< when the current state of the connection (see above) began
+    bool receiving = false;
     bool draining = false;
     std::size_t discarded = 0;  ///< bytes read while draining
   };
@@ -69,9 +67,13 @@ class ConnectionPoller {
   void receive_all(PendingMap::iterator pending);
   /// Read once. Return false when there is nothing more to read or `pending` was erased.
   bool receive_some(PendingMap::iterator pending);
+  /// Drop what a draining client sent. Return false as receive_some() does.
+  bool discard(PendingMap::iterator pending, std::size_t bytes);
   /// Act on the state of the request: wait on, pass it to a worker, or reject it. Return false if
   /// no more of it is to be read; `pending` may be erased then.
   bool dispatch(PendingMap::iterator pending);
+  /// Erase `pending` and give its connection to a worker.
+  void hand_over(PendingMap::iterator pending);
   void reject(PendingMap::iterator pending, int status);
   void remove(PendingMap::iterator pending);
   void expire();
@@ -84,7 +86,7 @@ class ConnectionPoller {
   base::Fd epoll_fd_;
   base::Fd wakeup_fd_;  ///< an eventfd: interrupts epoll_wait after add() and stop()
   PendingMap pending_;
-  std::size_t buffered_ = 0;  ///< the sum of the sizes of all `input`s in pending_
+  std::size_t buffered_ = 0;  ///< by all parsers in pending_ together
   std::mutex mutex_;          ///< guards added_ and closed_, nothing else
   std::vector<Connection> added_;
   bool closed_ = false;

@@ -4,14 +4,6 @@
 using namespace kindlb;
 using namespace kindlb::test;
 
-#ifdef __SANITIZE_THREAD__
-/// The HTTP library is not built for the sanitizer, which so does not see that its constants are
-/// made once and before anybody reads them.
-extern "C" const char* __tsan_default_suppressions() {
-  return "called_from_lib:libcpp-httplib.so\n";
-}
-#endif
-
 TEST_CASE("a watch reports changes in order and at once") {
   const auto server = start();
   const auto client = client_of(*server);

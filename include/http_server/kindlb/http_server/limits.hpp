@@ -8,7 +8,9 @@
 namespace kindlb::http_server {
 
 struct RequestLimits {
-  std::size_t header = std::size_t{64} << 10U;  ///< bytes, beyond: 431
+  std::size_t header = std::size_t{64} << 10U;  ///< bytes, beyond: 431; at most 64 KiB
+  std::size_t fields = 256;                     ///< of the header, beyond: 431
+  std::size_t target = 8192;                    ///< bytes, beyond: 414
   std::size_t body = std::size_t{3} << 20U;     ///< bytes, beyond: 413
 };
 
