@@ -46,7 +46,7 @@ Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options)
            .claim_failed = [this](const std::string& unit,
                                   const core::Error& why) { reconciler_.claim_failed(unit, why); },
            .discovered = [this] { reconciler_.plan_all(); }}),
-      networks_(loop_, engine_work_, engine,
+      networks_(loop_, engine_work_, engine.networks(),
                 [this](const std::string& name) { reconciler_.network_changed(name); }),
       reconciler_({loop_, api_work_, fleet_, networks_, options_.policy, wall_clock}) {
   host.set_listener(&fleet_);
@@ -101,7 +101,7 @@ void Controller::drain_until(std::chrono::steady_clock::time_point deadline) {
 void Controller::watch_engine(std::stop_token stop) {
   unsigned failures = 0;
   while (!stop.stop_requested()) {
-    const auto result = engine_.events(
+    const auto result = engine_.system().events(
         [&] {
           failures = 0;
           loop_.post([this] { on_engine_connected(); });
@@ -179,7 +179,8 @@ void Controller::refresh_clusters() {
     if (std::exchange(list_again_, false)) refresh_clusters();
   };
   run_then(
-      engine_work_, loop_, [this] { return engine_.list_containers({kKindClusterLabel}); }, listed);
+      engine_work_, loop_, [this] { return engine_.containers().list({kKindClusterLabel}); },
+      listed);
 }
 
 void Controller::nodes_listed(const std::vector<docker::Container>& nodes) {
@@ -221,7 +222,7 @@ void Controller::sync_cluster(const KindCluster& cluster) {
 void Controller::connect(const KindCluster& cluster) {
   clusters_[cluster.name].connecting = true;
   run_then(
-      engine_work_, loop_, [this, cluster] { return connect_cluster(engine_, cluster); },
+      engine_work_, loop_, [this, cluster] { return connect_cluster(engine_.files(), cluster); },
       [this, cluster](core::Result<ClusterConnection> result) {
         connected(cluster, std::move(result));
       });
