@@ -42,13 +42,13 @@ struct Leftovers {
 
 core::Result<Leftovers> find_leftovers(docker::Engine& engine) {
   Leftovers out;
-  auto proxies = proxy::list_proxies(engine);
+  auto proxies = proxy::list_proxies(engine.containers());
   if (!proxies.ok()) return proxies.error();
-  auto volumes = engine.list_volumes(kOurs);
+  auto volumes = engine.volumes().list(kOurs);
   if (!volumes.ok()) return volumes.error();
-  auto images = engine.list_images(kOurs);
+  auto images = engine.images().list(kOurs);
   if (!images.ok()) return images.error();
-  auto sandboxes = engine.list_networks({sandbox::kWorkloadLabel});
+  auto sandboxes = engine.networks().list({sandbox::kWorkloadLabel});
   if (!sandboxes.ok()) return sandboxes.error();
   return Leftovers{std::move(*proxies), std::move(*volumes), std::move(*images),
                    std::move(*sandboxes)};
@@ -72,20 +72,20 @@ bool confirmed(const Options& options, const Leftovers& found) {
 std::size_t release_services(docker::Engine& engine, const std::vector<proxy::Proxy>& proxies) {
   std::map<std::string, std::vector<kube::ReleasePatch>> by_cluster;
   for (const auto& one : proxies) {
-    const auto state = proxy::read_state(engine, one.id);
+    const auto state = proxy::read_state(engine.files(), one.id);
     if (!state.ok()) continue;
     for (const auto& unit : state->units) {
       const auto key = protocol::parse_owner(unit.owner);
       if (key) by_cluster[key->cluster].push_back({*key, unit.unit, true});
     }
   }
-  const auto nodes = engine.list_containers({controller::kKindClusterLabel});
+  const auto nodes = engine.containers().list({controller::kKindClusterLabel});
   if (!nodes.ok()) return 0;
   std::size_t released = 0;
   for (const auto& [name, cluster] : controller::group_clusters(*nodes)) {
     const auto found = by_cluster.find(name);
     if (found == by_cluster.end()) continue;
-    const auto connection = controller::connect_cluster(engine, cluster);
+    const auto connection = controller::connect_cluster(engine.files(), cluster);
     if (!connection.ok()) {
       std::printf("cluster %s does not answer; its Services keep their finalizer and status: %s\n",
                   name.c_str(), connection.error().text().c_str());
@@ -135,14 +135,14 @@ int cleanup(const Options& options) {
   }
   const auto services = release_services(*engine, found->proxies);
   const auto proxies = remove_all(found->proxies, "proxy", [&](const proxy::Proxy& one) {
-    return proxy::remove_proxy(*engine, one);
+    return proxy::remove_proxy(engine->containers(), engine->volumes(), one);
   });
   for (const auto& one : found->sandboxes) sandbox::clear_sandbox(*engine, one.name);
-  const auto left = engine->list_volumes(kOurs);
+  const auto left = engine->volumes().list(kOurs);
   remove_all(left.ok() ? *left : std::vector<docker::Volume>{}, "volume",
-             [&](const docker::Volume& one) { return engine->remove_volume(one.name); });
+             [&](const docker::Volume& one) { return engine->volumes().remove(one.name); });
   const auto images = remove_all(found->images, "image", [&](const docker::Image& one) {
-    return engine->remove_image(one.tags.empty() ? one.id : one.tags.front());
+    return engine->images().remove(one.tags.empty() ? one.id : one.tags.front());
   });
   std::printf("Removed %zu proxies and %zu images; released %zu Services.\n", proxies, images,
               services);

@@ -59,7 +59,7 @@ int run(const Options& options) {
     only = std::move(*given);
   }
   const auto settings = provider_settings(options);
-  const auto image = controller::proxy_image(*engine, settings, stop.token());
+  const auto image = controller::proxy_image(engine->images(), settings, stop.token());
   if (!image.ok()) return stop.token().stop_requested() ? 0 : report_error(image.error());
   controller::provide(*engine, *image, settings, std::move(only), stop.token());
   log::info("{}", drains ? "stopped" : "stopped; the proxies go on serving");

@@ -49,7 +49,7 @@ std::unique_ptr<docker::Engine> connect_engine(const Options& options) {
     report_error(engine.error());
     return nullptr;
   }
-  if (const auto info = (*engine)->info(); info.ok())
+  if (const auto info = (*engine)->system().info(); info.ok())
     log::debug("docker engine {} (API {})", info->version, info->api_version);
   return std::move(*engine);
 }

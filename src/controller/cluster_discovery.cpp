@@ -51,7 +51,7 @@ void ClusterDiscovery::refresh() {
   };
   run_then(
       parts_.engine_work, parts_.loop,
-      [this] { return parts_.engine.list_containers({kKindClusterLabel}); }, done);
+      [this] { return parts_.engine.containers().list({kKindClusterLabel}); }, done);
 }
 
 void ClusterDiscovery::listed(const std::vector<docker::Container>& nodes) {
@@ -94,7 +94,7 @@ void ClusterDiscovery::connect(const KindCluster& cluster) {
   clusters_[cluster.name].connecting = true;
   run_then(
       parts_.engine_work, parts_.loop,
-      [this, cluster] { return connect_cluster(parts_.engine, cluster); },
+      [this, cluster] { return connect_cluster(parts_.engine.files(), cluster); },
       [this, cluster](core::Result<ClusterConnection> result) {
         connected(cluster, std::move(result));
       });

@@ -41,7 +41,7 @@ Controller::Controller(docker::Engine& engine, ProxyHost& host, Options options,
            .claim_failed = [this](const std::string& unit,
                                   const core::Error& why) { reconciler_.claim_failed(unit, why); },
            .discovered = [this] { reconciler_.plan_all(); }}),
-      networks_(loop_, engine_work_, engine,
+      networks_(loop_, engine_work_, engine.networks(),
                 [this](const std::string& name) { reconciler_.network_changed(name); }),
       reconciler_({loop_, api_work_, fleet_, networks_, options_.policy, clock}),
       discovery_({loop_, engine_work_, engine, fleet_, networks_, reconciler_}) {
@@ -91,7 +91,7 @@ void Controller::drain_until(Loop::TimePoint deadline) {
 void Controller::watch_engine(std::stop_token stop) {
   unsigned failures = 0;
   while (!stop.stop_requested()) {
-    const auto result = engine_.events(
+    const auto result = engine_.system().events(
         [&] {
           failures = 0;
           loop_.post([this] { on_engine_connected(); });

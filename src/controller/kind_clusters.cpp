@@ -114,12 +114,12 @@ std::vector<std::string> api_urls(const KindCluster& cluster) {
   return direct;
 }
 
-core::Result<ClusterConnection> connect_cluster(docker::Engine& engine,
+core::Result<ClusterConnection> connect_cluster(docker::ContainerFiles& files,
                                                 const KindCluster& cluster) {
   const auto operation = "connect to cluster " + cluster.name;
   if (cluster.control_planes.empty())
     return core::Error{core::ErrorKind::Unavailable, operation, "no control plane is running"};
-  const auto config = engine.read_file(cluster.control_planes.front().id, kAdminConfig);
+  const auto config = files.read_file(cluster.control_planes.front().id, kAdminConfig);
   if (!config.ok()) return config.error();
   auto access = kube::parse_kubeconfig(*config, "/", "");
   if (!access.ok()) return access.error();

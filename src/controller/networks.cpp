@@ -26,7 +26,7 @@ void Networks::refresh(const std::string& name) {
     return;
   }
   run_then(
-      executor_, loop_, [this, name] { return engine_.inspect_network(name); },
+      executor_, loop_, [this, name] { return engine_networks_.inspect(name); },
       [this, name](const core::Result<docker::Network>& result) { looked_up(name, result); });
 }
 

@@ -8,7 +8,7 @@
 #include "kindlb/base/thread_pool.hpp"
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/result.hpp"
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/networks.hpp"
 #include "loop.hpp"
 
 #include <functional>
@@ -30,9 +30,12 @@ NetworkFacts facts_of(const docker::Network& network);
 
 class Networks {
  public:
-  Networks(Loop& loop, base::ThreadPool& executor, docker::Engine& engine,
+  Networks(Loop& loop, base::ThreadPool& executor, docker::Networks& engine_networks,
            std::function<void(const std::string& network)> changed)
-      : loop_(loop), executor_(executor), engine_(engine), changed_(std::move(changed)) {}
+      : loop_(loop),
+        executor_(executor),
+        engine_networks_(engine_networks),
+        changed_(std::move(changed)) {}
 
   /// Look the network up, for the first time or again. Failures are retried.
   void refresh(const std::string& name);
@@ -61,7 +64,7 @@ class Networks {
 
   Loop& loop_;
   base::ThreadPool& executor_;
-  docker::Engine& engine_;
+  docker::Networks& engine_networks_;
   std::function<void(const std::string& network)> changed_;
   std::map<std::string, Entry> entries_;
   bool refresh_scheduled_ = false;

@@ -20,10 +20,10 @@ std::string agent_path(const ProviderSettings& settings) {
 }
 }  // namespace
 
-core::Result<std::string> proxy_image(docker::Engine& engine, const ProviderSettings& settings,
+core::Result<std::string> proxy_image(docker::Images& images, const ProviderSettings& settings,
                                       const std::stop_token& stop) {
   return proxy::ensure_proxy_image(
-      engine, settings.envoy_image, agent_path(settings),
+      images, settings.envoy_image, agent_path(settings),
       [](std::string_view line) { log::info("{}", line); }, stop);
 }
 

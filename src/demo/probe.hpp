@@ -4,7 +4,7 @@
 // a status contains.
 
 #include "kindlb/core/service.hpp"
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/networks.hpp"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 // step by step, for a talk. steps.cpp is the script, script.cpp plays it.
 
 #include "kindlb/demo/demo.hpp"
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/networks.hpp"
 #include "kindlb/http/client.hpp"
 #include "screen.hpp"
 #include "watch.hpp"

@@ -55,11 +55,4 @@ Result<std::unique_ptr<Engine>> connect(const http::Endpoint& endpoint) {
   return std::unique_ptr<Engine>(std::make_unique<HttpEngine>(*std::move(client), *version));
 }
 
-Result<EngineInfo> HttpEngine::info() {
-  const auto engine =
-      transport_.fetch(get("/version"), "get the version of Docker", decode_version);
-  if (!engine) return engine.error();
-  return EngineInfo{.version = engine->version, .api_version = version_.text(), .os = engine->os};
-}
-
 }  // namespace kindlb::docker

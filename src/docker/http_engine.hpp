@@ -1,6 +1,6 @@
 #pragma once
-// The Engine over HTTP. Its calls are spread over engine_*.cpp by the kind of object they deal
-// with.
+// The Engine over HTTP: a small class per kind of object, all over one Transport. None has state of
+// its own, so that they are as thread-safe as the Transport, which must outlive them.
 
 #include "kindlb/docker/engine.hpp"
 #include "transport.hpp"
@@ -9,61 +9,136 @@
 
 namespace kindlb::docker {
 
-/// Thread-safe: it has no state but the Transport and the negotiated version, which never changes.
-/// An engine that is downgraded below that version while we run answers every call with an error.
-class HttpEngine final : public Engine {
+class HttpContainers final : public Containers {
  public:
-  /// `version`: as negotiate() chose it.
-  HttpEngine(std::unique_ptr<http::Client> client, const ApiVersion& version)
-      : transport_(std::move(client), version), version_(version) {}
+  explicit HttpContainers(Transport& transport) : transport_(transport) {}
 
-  core::Result<EngineInfo> info() override;
+  core::Result<std::vector<Container>> list(const std::vector<std::string>& labels) override;
+  core::Result<Container> inspect(const std::string& id) override;
+  core::Result<std::string> create(const ContainerSpec& spec) override;
+  core::Result<void> start(const std::string& id) override;
+  core::Result<void> stop(const std::string& id, std::chrono::seconds grace) override;
+  core::Result<void> kill(const std::string& id, const std::string& signal) override;
+  core::Result<void> rename(const std::string& id, const std::string& name) override;
+  core::Result<void> remove(const std::string& id) override;
 
-  core::Result<std::vector<Container>> list_containers(
-      const std::vector<std::string>& labels) override;
-  core::Result<Container> inspect_container(const std::string& id) override;
-  core::Result<std::string> create_container(const ContainerSpec& spec) override;
-  core::Result<void> start_container(const std::string& id) override;
-  core::Result<void> stop_container(const std::string& id, std::chrono::seconds grace) override;
-  core::Result<void> kill_container(const std::string& id, const std::string& signal) override;
-  core::Result<void> rename_container(const std::string& id, const std::string& name) override;
-  core::Result<void> remove_container(const std::string& id) override;
+ private:
+  Transport& transport_;
+};
+
+class HttpContainerFiles final : public ContainerFiles {
+ public:
+  explicit HttpContainerFiles(Transport& transport) : transport_(transport) {}
+
   core::Result<std::string> read_file(const std::string& id, const std::string& path) override;
   core::Result<std::string> read_link(const std::string& id, const std::string& path) override;
   core::Result<void> put_archive(const std::string& id, const std::string& path,
                                  const std::string& tar) override;
-  core::Result<ExecStream> exec(const std::string& id, const std::vector<std::string>& command,
-                                const std::string& user) override;
 
-  core::Result<std::vector<Network>> list_networks(const std::vector<std::string>& labels) override;
-  core::Result<Network> inspect_network(const std::string& name_or_id) override;
-  core::Result<std::string> create_network(const NetworkSpec& spec) override;
-  core::Result<void> remove_network(const std::string& name_or_id) override;
+ private:
+  Transport& transport_;
+};
 
-  core::Result<Image> inspect_image(const std::string& reference) override;
-  core::Result<std::vector<Image>> list_images(const std::vector<std::string>& labels) override;
-  core::Result<void> pull_image(const std::string& reference, const Progress& progress,
-                                std::stop_token stop) override;
-  core::Result<void> build_image(const std::string& tag, const std::string& context_tar,
-                                 const Labels& labels, const Progress& progress,
-                                 std::stop_token stop) override;
-  core::Result<void> remove_image(const std::string& reference) override;
+class HttpExecs final : public Execs {
+ public:
+  explicit HttpExecs(Transport& transport) : transport_(transport) {}
 
-  core::Result<std::string> create_volume(const Volume& volume) override;
-  core::Result<std::vector<Volume>> list_volumes(const std::vector<std::string>& labels) override;
-  core::Result<void> remove_volume(const std::string& name) override;
+  core::Result<ExecStream> start(const std::string& id, const std::vector<std::string>& command,
+                                 const std::string& user) override;
 
-  core::Result<void> events(const std::function<void()>& on_open,
-                            const std::function<void(const Event&)>& on_event,
-                            std::stop_token stop) override;
+ private:
+  Transport& transport_;
+};
+
+class HttpNetworks final : public Networks {
+ public:
+  explicit HttpNetworks(Transport& transport) : transport_(transport) {}
+
+  core::Result<std::vector<Network>> list(const std::vector<std::string>& labels) override;
+  core::Result<Network> inspect(const std::string& name_or_id) override;
+  core::Result<std::string> create(const NetworkSpec& spec) override;
+  core::Result<void> remove(const std::string& name_or_id) override;
+
+ private:
+  Transport& transport_;
+};
+
+class HttpImages final : public Images {
+ public:
+  explicit HttpImages(Transport& transport) : transport_(transport) {}
+
+  core::Result<Image> inspect(const std::string& reference) override;
+  core::Result<std::vector<Image>> list(const std::vector<std::string>& labels) override;
+  core::Result<void> pull(const std::string& reference, const Progress& progress,
+                          std::stop_token stop) override;
+  core::Result<void> build(const std::string& tag, const std::string& context_tar,
+                           const Labels& labels, const Progress& progress,
+                           std::stop_token stop) override;
+  core::Result<void> remove(const std::string& reference) override;
 
  private:
   /// Run a pull or a build to its end; an error line among its output fails it.
   core::Result<void> run_with_progress(http::Request request, const std::string& operation,
                                        const Progress& progress, const std::stop_token& stop);
 
-  Transport transport_;
+  Transport& transport_;
+};
+
+class HttpVolumes final : public Volumes {
+ public:
+  explicit HttpVolumes(Transport& transport) : transport_(transport) {}
+
+  core::Result<std::string> create(const Volume& volume) override;
+  core::Result<std::vector<Volume>> list(const std::vector<std::string>& labels) override;
+  core::Result<void> remove(const std::string& name) override;
+
+ private:
+  Transport& transport_;
+};
+
+class HttpSystem final : public System {
+ public:
+  HttpSystem(Transport& transport, const ApiVersion& version)
+      : transport_(transport), version_(version) {}
+
+  core::Result<EngineInfo> info() override;
+  core::Result<void> events(const std::function<void()>& on_open,
+                            const std::function<void(const Event&)>& on_event,
+                            std::stop_token stop) override;
+
+ private:
+  Transport& transport_;
   const ApiVersion version_;
+};
+
+/// The negotiated version never changes: an engine that is downgraded below it while we run answers
+/// every call with an error.
+class HttpEngine final : public Engine {
+ public:
+  /// `version`: as negotiate() chose it.
+  HttpEngine(std::unique_ptr<http::Client> client, const ApiVersion& version)
+      : transport_(std::move(client), version), system_(transport_, version) {}
+  // Its parts refer to its transport.
+  HttpEngine(const HttpEngine&) = delete;
+  HttpEngine& operator=(const HttpEngine&) = delete;
+
+  Containers& containers() override { return containers_; }
+  ContainerFiles& files() override { return files_; }
+  Execs& execs() override { return execs_; }
+  Networks& networks() override { return networks_; }
+  Images& images() override { return images_; }
+  Volumes& volumes() override { return volumes_; }
+  System& system() override { return system_; }
+
+ private:
+  Transport transport_;  // first: the others refer to it
+  HttpContainers containers_{transport_};
+  HttpContainerFiles files_{transport_};
+  HttpExecs execs_{transport_};
+  HttpNetworks networks_{transport_};
+  HttpImages images_{transport_};
+  HttpVolumes volumes_{transport_};
+  HttpSystem system_;
 };
 
 }  // namespace kindlb::docker

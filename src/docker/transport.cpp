@@ -111,7 +111,7 @@ http::Request get(std::string target) {
   return {.method = "GET", .target = std::move(target), .timeout = kDefaultTimeout};
 }
 
-http::Request remove(std::string target) {
+http::Request http_delete(std::string target) {
   return {.method = "DELETE", .target = std::move(target), .timeout = kProcessTimeout};
 }
 

@@ -76,7 +76,7 @@ class Transport {
 
 // Requests with the timeout that fits the method; targets have no version, Transport adds it.
 http::Request get(std::string target);
-http::Request remove(std::string target);
+http::Request http_delete(std::string target);
 /// `json` empty: no body and no Content-Type.
 http::Request post(std::string target, std::string json = {});
 

@@ -6,7 +6,7 @@
 // by the hub's mutex, and `abandoned` may be set by any thread.
 
 #include "kindlb/core/line_splitter.hpp"
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/execs.hpp"
 #include "kindlb/docker/stream_demux.hpp"
 #include "kindlb/protocol/protocol.hpp"
 

@@ -39,8 +39,8 @@ Result<void> ignore_not_found(Result<void> removed) {
 }
 
 /// Create the container; its volume exists, and nothing runs yet.
-Result<Proxy> make_container(docker::Engine& engine, const docker::ContainerSpec& spec) {
-  const auto id = engine.create_container(spec);
+Result<Proxy> make_container(docker::Containers& containers, const docker::ContainerSpec& spec) {
+  const auto id = containers.create(spec);
   if (!id) return id.error();
   auto proxy = parse_proxy({.id = *id, .name = spec.name, .labels = spec.labels});
   KINDLB_ASSERT(proxy.has_value());
@@ -94,47 +94,49 @@ docker::ContainerSpec container_spec(const CreateOptions& options) {
           .pids_limit = options.pids_limit};
 }
 
-Result<Proxy> create_proxy(docker::Engine& engine, const CreateOptions& options) {
+Result<Proxy> create_proxy(docker::Containers& containers, docker::Volumes& volumes,
+                           const CreateOptions& options) {
   const auto spec = container_spec(options);
   const auto volume = volume_name(options.tag);
-  const auto created = engine.create_volume({.name = volume, .labels = {{kProxyLabel, "1"}}});
+  const auto created = volumes.create({.name = volume, .labels = {{kProxyLabel, "1"}}});
   if (!created) return created.error();
-  auto proxy = make_container(engine, spec);
+  auto proxy = make_container(containers, spec);
   if (!proxy) {
-    (void)engine.remove_volume(volume);
+    (void)volumes.remove(volume);
     return proxy;
   }
-  if (const auto started = engine.start_container(proxy->id); !started) {
-    (void)remove_proxy(engine, *proxy);
+  if (const auto started = containers.start(proxy->id); !started) {
+    (void)remove_proxy(containers, volumes, *proxy);
     return started.error();
   }
   proxy->state = docker::ContainerState::Running;
   return proxy;
 }
 
-Result<std::vector<Proxy>> list_proxies(docker::Engine& engine) {
-  const auto containers = engine.list_containers({std::string(kProxyLabel) + "=1"});
-  if (!containers) return containers.error();
+Result<std::vector<Proxy>> list_proxies(docker::Containers& containers) {
+  const auto found = containers.list({std::string(kProxyLabel) + "=1"});
+  if (!found) return found.error();
   std::vector<Proxy> out;
-  for (const auto& container : *containers)
+  for (const auto& container : *found)
     if (auto proxy = parse_proxy(container)) out.push_back(*std::move(proxy));
   return out;
 }
 
-Result<void> start_proxy(docker::Engine& engine, const Proxy& proxy) {
-  return engine.start_container(proxy.id);
+Result<void> start_proxy(docker::Containers& containers, const Proxy& proxy) {
+  return containers.start(proxy.id);
 }
 
-Result<void> remove_proxy(docker::Engine& engine, const Proxy& proxy) {
-  if (auto removed = ignore_not_found(engine.remove_container(proxy.id)); !removed) return removed;
+Result<void> remove_proxy(docker::Containers& containers, docker::Volumes& volumes,
+                          const Proxy& proxy) {
+  if (auto removed = ignore_not_found(containers.remove(proxy.id)); !removed) return removed;
   if (!parse_volume_name(proxy.volume)) return {};  // never remove what we did not name
-  return ignore_not_found(engine.remove_volume(proxy.volume));
+  return ignore_not_found(volumes.remove(proxy.volume));
 }
 
-Result<protocol::AgentState> read_state(docker::Engine& engine, const std::string& id) {
-  if (const auto link = engine.read_link(id, protocol::kSummaryLink); link.ok())
+Result<protocol::AgentState> read_state(docker::ContainerFiles& files, const std::string& id) {
+  if (const auto link = files.read_link(id, protocol::kSummaryLink); link.ok())
     if (auto state = protocol::decode_summary(*link)) return *std::move(state);
-  const auto text = engine.read_file(id, protocol::kStateFile);
+  const auto text = files.read_file(id, protocol::kStateFile);
   if (!text) return text.error();
   auto state = protocol::decode_state(*text);
   if (!state)
@@ -142,8 +144,8 @@ Result<protocol::AgentState> read_state(docker::Engine& engine, const std::strin
   return *std::move(state);
 }
 
-Result<docker::ExecStream> connect_agent(docker::Engine& engine, const std::string& id) {
-  return engine.exec(id, {protocol::kAgentPath, "connect"}, "0");
+Result<docker::ExecStream> connect_agent(docker::Execs& execs, const std::string& id) {
+  return execs.start(id, {protocol::kAgentPath, "connect"}, "0");
 }
 
 }  // namespace kindlb::proxy

@@ -45,12 +45,12 @@ bool is_one_word(const std::string& reference) {
   return !reference.empty() && reference.find_first_of(" \t\r\n\\") == std::string::npos;
 }
 
-Result<docker::Image> find_base(docker::Engine& engine, const std::string& reference,
+Result<docker::Image> find_base(docker::Images& images, const std::string& reference,
                                 const docker::Progress& progress, const std::stop_token& stop) {
-  auto found = engine.inspect_image(reference);
+  auto found = images.inspect(reference);
   if (found || found.error().kind != ErrorKind::NotFound) return found;
-  const auto pulled = engine.pull_image(reference, progress, stop);
-  if (pulled) return engine.inspect_image(reference);
+  const auto pulled = images.pull(reference, progress, stop);
+  if (pulled) return images.inspect(reference);
   if (pulled.error().kind == ErrorKind::Cancelled) return pulled.error();
   return Error{
       pulled.error().kind, "get the Envoy image " + reference,
@@ -84,7 +84,7 @@ std::string dockerfile(const std::string& envoy_image) {
          "\nWORKDIR /\nENTRYPOINT [\"" + protocol::kAgentPath + "\"]\nCMD []\n";
 }
 
-Result<std::string> ensure_proxy_image(docker::Engine& engine, const std::string& envoy_image,
+Result<std::string> ensure_proxy_image(docker::Images& images, const std::string& envoy_image,
                                        const std::string& agent_binary_path,
                                        const docker::Progress& progress, std::stop_token stop) {
   if (!is_one_word(envoy_image))
@@ -92,20 +92,20 @@ Result<std::string> ensure_proxy_image(docker::Engine& engine, const std::string
                  "it is not a valid image reference"};
   const auto agent = hash_file(agent_binary_path);
   if (!agent) return unreadable(agent_binary_path);
-  const auto base = find_base(engine, envoy_image, progress, stop);
+  const auto base = find_base(images, envoy_image, progress, stop);
   if (!base) return base.error();
 
   core::Hasher hasher;
   hasher.add(base->id).add(*agent).add(bootstrap_text()).add(dockerfile(envoy_image));
   auto reference = image_reference(hasher.text());
-  const auto found = engine.inspect_image(reference);
+  const auto found = images.inspect(reference);
   if (found) return reference;
   if (found.error().kind != ErrorKind::NotFound) return found.error();
 
   const auto context = context_of(envoy_image, agent_binary_path);
   if (!context) return context.error();
   const auto built =
-      engine.build_image(reference, *context, {{kProxyLabel, "1"}}, progress, std::move(stop));
+      images.build(reference, *context, {{kProxyLabel, "1"}}, progress, std::move(stop));
   if (!built) return built.error();
   return reference;
 }

@@ -26,7 +26,7 @@ constexpr const char* kDockerfile =
 constexpr std::int64_t kMemory = std::int64_t{64} << 20;
 
 /// Return "kindlb-echo:<hash of the content>", after building it unless it exists.
-Result<std::string> ensure_echo_image(docker::Engine& engine, const std::string& binary,
+Result<std::string> ensure_echo_image(docker::Images& images, const std::string& binary,
                                       const std::stop_token& stop) {
   std::ifstream in(binary, std::ios::binary);
   std::string program(std::istreambuf_iterator<char>(in), {});
@@ -36,12 +36,12 @@ Result<std::string> ensure_echo_image(docker::Engine& engine, const std::string&
   core::Hasher hasher;
   hasher.add(program).add(kDockerfile);
   auto reference = "kindlb-echo:" + hasher.text();
-  const auto found = engine.inspect_image(reference);
+  const auto found = images.inspect(reference);
   if (found) return reference;
   if (found.error().kind != ErrorKind::NotFound) return found.error();
   const auto context =
       docker::write_tar({{"Dockerfile", kDockerfile}, {"kindlb-echo", std::move(program), 0755}});
-  const auto built = engine.build_image(
+  const auto built = images.build(
       reference, context, {{proxy::kProxyLabel, "1"}},
       [](std::string_view line) { log::debug("{}", line); }, stop);
   if (!built) return built.error();
@@ -70,11 +70,11 @@ std::vector<docker::NetworkSpec> wanted_networks(const std::string& name) {
           {name, labels, {}, false}};
 }
 
-Result<docker::Network> make_network(docker::Engine& engine, const std::string& name) {
+Result<docker::Network> make_network(docker::Networks& networks, const std::string& name) {
   Error last;
   for (const auto& spec : wanted_networks(name)) {
-    const auto made = engine.create_network(spec);
-    if (made) return engine.inspect_network(*made);
+    const auto made = networks.create(spec);
+    if (made) return networks.inspect(*made);
     last = made.error();
     log::debug("{}", last.text());
     if (last.kind == ErrorKind::Conflict)
@@ -109,15 +109,16 @@ void run_in_parallel(const std::vector<std::function<void()>>& tasks) {
     });
 }
 
-void remove_containers(docker::Engine& engine, const std::string& name) {
+void remove_containers(docker::Containers& containers, docker::Volumes& volumes,
+                       const std::string& name) {
   std::vector<std::function<void()>> tasks;
-  if (const auto proxies = proxy::list_proxies(engine))
+  if (const auto proxies = proxy::list_proxies(containers))
     for (const auto& one : *proxies)
       if (one.network == name)
-        tasks.emplace_back([&engine, one] { (void)proxy::remove_proxy(engine, one); });
-  if (const auto containers = engine.list_containers({label_of(name)}))
-    for (const auto& one : *containers)
-      tasks.emplace_back([&engine, id = one.id] { (void)engine.remove_container(id); });
+        tasks.emplace_back([&, one] { (void)proxy::remove_proxy(containers, volumes, one); });
+  if (const auto workloads = containers.list({label_of(name)}))
+    for (const auto& one : *workloads)
+      tasks.emplace_back([&, id = one.id] { (void)containers.remove(id); });
   run_in_parallel(tasks);
 }
 }  // namespace
@@ -130,9 +131,9 @@ Result<std::unique_ptr<Containers>> Containers::make(docker::Engine& engine,
                                                      const std::string& name,
                                                      const std::string& echo_binary,
                                                      const std::stop_token& stop) {
-  auto image = ensure_echo_image(engine, echo_binary, stop);
+  auto image = ensure_echo_image(engine.images(), echo_binary, stop);
   if (!image) return image.error();
-  auto network = make_network(engine, name);
+  auto network = make_network(engine.networks(), name);
   if (!network) return network.error();
   return std::unique_ptr<Containers>(
       new Containers(engine, std::move(*network), std::move(*image)));
@@ -151,7 +152,7 @@ std::vector<std::string> Containers::node_addresses() const {
 }
 
 Result<std::map<std::string, EchoContainer>> Containers::workloads() {
-  const auto containers = engine_.list_containers({label_of(network_.name)});
+  const auto containers = engine_.containers().list({label_of(network_.name)});
   if (!containers) return containers.error();
   std::map<std::string, EchoContainer> out;
   for (const auto& container : *containers) out[container.name] = echo_of(container, network_.name);
@@ -169,10 +170,10 @@ Result<void> Containers::start(const std::string& name) {
   spec.read_only_root = true;
   spec.no_new_privileges = true;
   spec.memory_bytes = kMemory;
-  const auto made = engine_.create_container(spec);
+  const auto made = engine_.containers().create(spec);
   if (!made) return made.error();
-  auto started = engine_.start_container(*made);
-  if (!started) (void)engine_.remove_container(*made);
+  auto started = engine_.containers().start(*made);
+  if (!started) (void)engine_.containers().remove(*made);
   return started;
 }
 
@@ -183,15 +184,15 @@ void Containers::start_all(const std::vector<std::string>& names) {
 }
 
 Result<void> Containers::restart(const EchoContainer& one) {
-  return engine_.start_container(one.id);
+  return engine_.containers().start(one.id);
 }
 
 Result<void> Containers::kill(const EchoContainer& one) {
-  return engine_.kill_container(one.id, "KILL");
+  return engine_.containers().kill(one.id, "KILL");
 }
 
 Result<void> Containers::remove(const EchoContainer& one) {
-  return engine_.remove_container(one.id);
+  return engine_.containers().remove(one.id);
 }
 
 void clear_sandbox(docker::Engine& engine, const std::string& name) {
@@ -200,8 +201,8 @@ void clear_sandbox(docker::Engine& engine, const std::string& name) {
   // means: list again.
   constexpr int kTries = 5;
   for (int i = 0; i < kTries; ++i) {
-    remove_containers(engine, name);
-    const auto gone = engine.remove_network(name);
+    remove_containers(engine.containers(), engine.volumes(), name);
+    const auto gone = engine.networks().remove(name);
     if (gone || gone.error().kind == ErrorKind::NotFound) return;
     if (i + 1 == kTries)
       log::warn("cannot remove the network {}; run kindlb cleanup later: {}", name,

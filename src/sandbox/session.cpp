@@ -132,7 +132,7 @@ Result<void> Session::make_containers() {
 Result<void> Session::start_provider() {
   // The image may have to be built or pulled; meanwhile the network is created.
   auto image = std::async(std::launch::async, [this] {
-    return controller::proxy_image(*engine_, options_.provider, stop_.token);
+    return controller::proxy_image(engine_->images(), options_.provider, stop_.token);
   });
   if (auto made = make_containers(); !made) return made;
   auto made = image.get();

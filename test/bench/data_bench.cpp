@@ -7,6 +7,7 @@
 #include "bench/stage.hpp"
 #include "bench/static_envoy.hpp"
 #include "bench/witness.hpp"
+#include "kindlb/docker/engine.hpp"
 #include "support/paths.hpp"
 #include "support/servers/kube_server.hpp"
 #include "support/traffic/ask.hpp"
@@ -54,7 +55,7 @@ class Benchmark {
   Benchmark(docker::Engine& engine, Settings settings)
       : engine_(engine),
         settings_(settings),
-        stage_(make_stage(engine, {})),
+        stage_(make_stage(engine.networks(), {})),
         rest_(stage_->client()),
         witness_(stage_->client()),
         gateway_(find_gateway()),
@@ -82,7 +83,7 @@ class Benchmark {
 
  private:
   core::IpAddress find_gateway() {
-    const auto facts = engine_.inspect_network(stage_->network());
+    const auto facts = engine_.networks().inspect(stage_->network());
     if (!facts || facts->subnets.empty() || !facts->subnets.front().gateway)
       throw std::runtime_error("the docker network has no gateway to put a backend on");
     return *facts->subnets.front().gateway;
@@ -178,7 +179,7 @@ class Benchmark {
             [&] {
               return answers_rate_questions({address_, 80});
             });
-    const StaticEnvoy hand_written(engine_, stage_->network(), backend.target());
+    const StaticEnvoy hand_written(engine_.containers(), stage_->network(), backend.target());
     const core::Target ours{address_, 80};
     fmt::print("One proxy against a hand-written static Envoy, {} rounds in turns, medians:\n",
                settings_.rounds);

@@ -66,7 +66,7 @@ class Benchmark {
   Benchmark(docker::Engine& engine, Settings settings)
       : engine_(engine),
         settings_(std::move(settings)),
-        stage_(make_stage(engine, settings_.stage)),
+        stage_(make_stage(engine.networks(), settings_.stage)),
         witness_(stage_->client()) {
     log_ = (std::filesystem::temp_directory_path() / fmt::format("serve_bench.{}.log", getpid()))
                .string();
@@ -105,7 +105,7 @@ class Benchmark {
   }
 
   std::vector<proxy::Proxy> proxies() {
-    auto all = proxy::list_proxies(engine_);
+    auto all = proxy::list_proxies(engine_.containers());
     if (!all) throw std::runtime_error(all.error().text());
     std::erase_if(*all, [&](const proxy::Proxy& one) { return one.network != stage_->network(); });
     return *all;
@@ -118,7 +118,7 @@ class Benchmark {
       int ready = 0;
       for (const auto& one : proxies()) {
         if (!one.role || one.role->role != proxy::Role::Warm) continue;
-        const auto state = proxy::read_state(engine_, one.id);
+        const auto state = proxy::read_state(engine_.files(), one.id);
         ready += state && state->envoy == protocol::EnvoyState::Live ? 1 : 0;
       }
       if (ready >= wanted) break;

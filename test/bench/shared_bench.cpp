@@ -82,7 +82,7 @@ class Benchmark {
   Benchmark(docker::Engine& engine, Settings settings)
       : engine_(engine),
         settings_(std::move(settings)),
-        stage_(make_stage(engine, {})),
+        stage_(make_stage(engine.networks(), {})),
         witness_(stage_->client()) {
     log_ = (std::filesystem::temp_directory_path() / fmt::format("shared_bench.{}.log", getpid()))
                .string();
@@ -118,7 +118,7 @@ class Benchmark {
   }
 
   std::vector<proxy::Proxy> proxies() {
-    auto all = proxy::list_proxies(engine_);
+    auto all = proxy::list_proxies(engine_.containers());
     if (!all) throw std::runtime_error(all.error().text());
     std::erase_if(*all, [&](const proxy::Proxy& one) { return one.network != stage_->network(); });
     return *all;
@@ -127,7 +127,7 @@ class Benchmark {
   int live() {
     int out = 0;
     for (const auto& one : proxies()) {
-      const auto state = proxy::read_state(engine_, one.id);
+      const auto state = proxy::read_state(engine_.files(), one.id);
       out += state && state->envoy == protocol::EnvoyState::Live ? 1 : 0;
     }
     return out;

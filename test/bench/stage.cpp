@@ -124,13 +124,13 @@ class Backend {
 
 class PrivateStage final : public Stage {
  public:
-  explicit PrivateStage(docker::Engine& engine)
-      : engine_(engine),
+  explicit PrivateStage(docker::Networks& networks)
+      : networks_(networks),
         rest_(server_.client()),
         network_(fmt::format("kindlb-bench-{}", getpid())) {
-    const auto made = engine_.create_network({.name = network_});
+    const auto made = networks_.create({.name = network_});
     if (!made) throw std::runtime_error(made.error().text());
-    const auto facts = engine_.inspect_network(network_);
+    const auto facts = networks_.inspect(network_);
     if (!facts || facts->subnets.empty() || !facts->subnets.front().gateway)
       throw std::runtime_error("the docker network has no gateway to put a backend on");
     gateway_ = facts->subnets.front().gateway->text();
@@ -138,7 +138,7 @@ class PrivateStage final : public Stage {
     backends_[1] = std::make_unique<Backend>(gateway_, "HTTP/1.0 200 Other");
   }
   ~PrivateStage() override {
-    if (const auto removed = engine_.remove_network(network_); !removed)
+    if (const auto removed = networks_.remove(network_); !removed)
       fmt::print(stderr, "{}\n", removed.error().text());
   }
 
@@ -182,7 +182,7 @@ class PrivateStage final : public Stage {
   }
 
  private:
-  docker::Engine& engine_;
+  docker::Networks& networks_;
   test::KubeServer server_;
   test::Rest rest_;
   std::string network_;
@@ -194,9 +194,9 @@ class PrivateStage final : public Stage {
 
 }  // namespace
 
-std::unique_ptr<Stage> make_stage(docker::Engine& engine, const StageOptions& options) {
+std::unique_ptr<Stage> make_stage(docker::Networks& networks, const StageOptions& options) {
   if (!options.kubeconfig.empty()) return std::make_unique<ClusterStage>(options);
-  return std::make_unique<PrivateStage>(engine);
+  return std::make_unique<PrivateStage>(networks);
 }
 
 bool is_on_bridge(const std::string& ip) {

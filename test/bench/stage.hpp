@@ -2,7 +2,7 @@
 // Where a benchmark plays: a real cluster somebody points at, or a private API server with a
 // backend of our own on a docker network of our own. Everything made is removed on destruction.
 
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/networks.hpp"
 #include "kindlb/http/client.hpp"
 
 #include <memory>
@@ -38,7 +38,7 @@ class Stage {
 };
 
 /// Throws std::runtime_error with one line when it cannot be set up.
-std::unique_ptr<Stage> make_stage(docker::Engine& engine, const StageOptions& options);
+std::unique_ptr<Stage> make_stage(docker::Networks& networks, const StageOptions& options);
 
 /// Whether packets to this address stay on a bridge of this machine (ip route get): no load is sent
 /// anywhere else.

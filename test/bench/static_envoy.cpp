@@ -51,29 +51,29 @@ T must(core::Result<T> result) {
 
 }  // namespace
 
-StaticEnvoy::StaticEnvoy(docker::Engine& engine, const std::string& network,
+StaticEnvoy::StaticEnvoy(docker::Containers& containers, const std::string& network,
                          const core::Target& backend)
-    : engine_(engine),
-      id_(must(engine.create_container(
+    : containers_(containers),
+      id_(must(containers.create(
           {.name = fmt::format("kindlb-bench-static-{}", getpid()),
            .image = image(),
            .command = {"--concurrency", "1", "--disable-hot-restart", "--log-level", "warning",
                        "--config-yaml", fmt::format(kConfig, backend.address.text(), backend.port)},
            .network = network}))) {
-  const auto started = engine.start_container(id_);
-  const auto facts = started ? engine.inspect_container(id_) : started.error();
+  const auto started = containers.start(id_);
+  const auto facts = started ? containers.inspect(id_) : started.error();
   if (facts && !facts->networks.empty() && facts->networks[0].ipv4)
     target_ = {*facts->networks[0].ipv4, 80};
   for (int i = 0; i < 200; ++i) {
     if (answers_rate_questions(target_)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  (void)engine_.remove_container(id_);
+  (void)containers_.remove(id_);
   throw std::runtime_error("the static Envoy does not answer");
 }
 
 StaticEnvoy::~StaticEnvoy() {
-  (void)engine_.remove_container(id_);
+  (void)containers_.remove(id_);
 }
 
 }  // namespace kindlb::bench

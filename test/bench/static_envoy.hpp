@@ -3,7 +3,7 @@
 // else. Gone with the object.
 
 #include "kindlb/core/proxy_config.hpp"
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/containers.hpp"
 
 #include <string>
 
@@ -12,7 +12,8 @@ namespace kindlb::bench {
 class StaticEnvoy {
  public:
   /// Throws std::runtime_error when it does not answer.
-  StaticEnvoy(docker::Engine& engine, const std::string& network, const core::Target& backend);
+  StaticEnvoy(docker::Containers& containers, const std::string& network,
+              const core::Target& backend);
   ~StaticEnvoy();
   StaticEnvoy(const StaticEnvoy&) = delete;
   StaticEnvoy& operator=(const StaticEnvoy&) = delete;
@@ -20,7 +21,7 @@ class StaticEnvoy {
   const core::Target& target() const { return target_; }
 
  private:
-  docker::Engine& engine_;
+  docker::Containers& containers_;
   std::string id_;
   core::Target target_;
 };

@@ -21,7 +21,7 @@ struct Discoverer {
                           {.changed = [](const std::string&) {},
                            .claim_failed = [](const std::string&, const core::Error&) {},
                            .discovered = [] {}}};
-  controller::Networks networks{thread.loop(), thread.engine_work(), world.engine,
+  controller::Networks networks{thread.loop(), thread.engine_work(), world.engine.networks(),
                                 [](const std::string&) {}};
   controller::Reconciler reconciler{
       {thread.loop(), thread.api_work(), fleet, networks, {}, world.clock}};
@@ -29,7 +29,7 @@ struct Discoverer {
       {thread.loop(), thread.engine_work(), world.engine, fleet, networks, reconciler}};
 
   Discoverer() {
-    world.engine.add_image("node");
+    world.engine.images().add("node");
     world.host.set_listener(&fleet);
     fleet.discover();
     thread.start();
@@ -40,11 +40,11 @@ struct Discoverer {
     thread.stop();
   }
   std::string add_node(const std::string& cluster) {
-    return world.engine.add_container({.name = cluster + "-control-plane",
-                                       .image = "node",
-                                       .labels = {{controller::kKindClusterLabel, cluster},
-                                                  {controller::kKindRoleLabel, "control-plane"}},
-                                       .network = "kind"});
+    return world.engine.containers().add({.name = cluster + "-control-plane",
+                                          .image = "node",
+                                          .labels = {{controller::kKindClusterLabel, cluster},
+                                                     {controller::kKindRoleLabel, "control-plane"}},
+                                          .network = "kind"});
   }
   void refresh() {
     thread.on_loop([this] { discovery.refresh(); });
@@ -54,8 +54,8 @@ struct Discoverer {
   NetworkNames served() {
     return thread.on_loop([this] { return reconciler.networks(); });
   }
-  std::size_t lists() const { return world.engine.count("list_containers"); }
-  std::size_t connects() const { return world.engine.count("read_file"); }
+  std::size_t lists() const { return world.engine.calls().count("list_containers"); }
+  std::size_t connects() const { return world.engine.calls().count("read_file"); }
 };
 
 }  // namespace
@@ -67,7 +67,7 @@ TEST_CASE_FIXTURE(Discoverer,
   const auto node = add_node("kind");
   refresh();
   CHECK(served() == NetworkNames{"kind"});
-  world.engine.vanish(node);
+  world.engine.containers().vanish(node);
   refresh();
   CHECK(served().empty());
 }
@@ -99,7 +99,8 @@ TEST_CASE_FIXTURE(Discoverer,
 }
 
 TEST_CASE_FIXTURE(Discoverer, "a listing that fails is retried") {
-  world.engine.fail_next("list_containers", {core::ErrorKind::Unavailable, "list", "refused"}, 2);
+  world.engine.calls().fail_next("list_containers",
+                                 {core::ErrorKind::Unavailable, "list", "refused"}, 2);
   add_node("kind");
   refresh();
   CHECK(served().empty());

@@ -79,7 +79,7 @@ LoopThread::Seen LoopThread::look(const std::function<bool()>& holds,
 // ---- the world ---------------------------------------------------------------------------------
 
 FakeWorld::FakeWorld() {
-  engine.add_network({.name = "kind", .subnets = {{cidr("172.18.0.0/24"), ip("172.18.0.1")}}});
+  engine.networks().add({.name = "kind", .subnets = {{cidr("172.18.0.0/24"), ip("172.18.0.1")}}});
   add_cluster("kind");
 }
 
@@ -125,7 +125,7 @@ Kindlb::Kindlb(FakeWorld& world, Options options)
            .claim_failed = [this](const std::string& unit,
                                   const core::Error& why) { reconciler_.claim_failed(unit, why); },
            .discovered = [this] { reconciler_.plan_all(); }}),
-      networks_(thread_.loop(), thread_.engine_work(), world.engine,
+      networks_(thread_.loop(), thread_.engine_work(), world.engine.networks(),
                 [this](const std::string& name) { reconciler_.network_changed(name); }),
       reconciler_(
           {thread_.loop(), thread_.api_work(), fleet_, networks_, options_.policy, world.clock}) {

@@ -153,23 +153,23 @@ TEST_CASE("a worker that is added or removed does not change the signature") {
 TEST_CASE("connecting says what is missing") {
   testing::FakeEngine engine;
   SUBCASE("no control plane runs") {
-    const auto result = controller::connect_cluster(engine, KindCluster{.name = "kind"});
+    const auto result = controller::connect_cluster(engine.files(), KindCluster{.name = "kind"});
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().kind == core::ErrorKind::Unavailable);
   }
-  engine.add_image("node");
-  engine.add_network({.name = "kind"});
-  const auto id = engine.add_container({.name = "cp", .image = "node", .network = "kind"});
+  engine.images().add("node");
+  engine.networks().add({.name = "kind"});
+  const auto id = engine.containers().add({.name = "cp", .image = "node", .network = "kind"});
   KindCluster cluster{.name = "kind", .network = "kind"};
-  cluster.control_planes = {*engine.container(id)};
+  cluster.control_planes = {*engine.containers().find(id)};
   SUBCASE("no kubeconfig in it yet") {
-    const auto result = controller::connect_cluster(engine, cluster);
+    const auto result = controller::connect_cluster(engine.files(), cluster);
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().kind == core::ErrorKind::NotFound);
   }
   SUBCASE("a malformed kubeconfig") {
-    engine.set_file(id, "/etc/kubernetes/admin.conf", "- a\n- list\n");
-    CHECK_FALSE(controller::connect_cluster(engine, cluster).ok());
+    engine.files().set(id, "/etc/kubernetes/admin.conf", "- a\n- list\n");
+    CHECK_FALSE(controller::connect_cluster(engine.files(), cluster).ok());
   }
 }
 

@@ -13,11 +13,11 @@ struct Lookout {
   testing::FakeEngine engine;
   LoopThread thread{clock};
   std::map<std::string, int> changes;
-  Networks networks{thread.loop(), thread.engine_work(), engine,
+  Networks networks{thread.loop(), thread.engine_work(), engine.networks(),
                     [this](const std::string& name) { ++changes[name]; }};
 
   Lookout() {
-    engine.add_network({.name = "kind", .subnets = {{cidr("172.18.0.0/24"), ip("172.18.0.1")}}});
+    engine.networks().add({.name = "kind", .subnets = {{cidr("172.18.0.0/24"), ip("172.18.0.1")}}});
     thread.start();
   }
   ~Lookout() { thread.stop(); }
@@ -51,34 +51,35 @@ TEST_CASE("a network is looked up, and again when something joined") {
   CHECK(lookout.thread.on_loop([&] { return lookout.changes["kind"]; }) == 1);
 
   SUBCASE("nothing new: not a change") {
-    const auto before = lookout.engine.count("inspect_network");
+    const auto before = lookout.engine.calls().count("inspect_network");
     lookout.refresh("kind");
-    REQUIRE(
-        lookout.wait_until([&] { return lookout.engine.count("inspect_network") == before + 1; }));
+    REQUIRE(lookout.wait_until(
+        [&] { return lookout.engine.calls().count("inspect_network") == before + 1; }));
     lookout.thread.on_loop([] {});
     CHECK(lookout.thread.on_loop([&] { return lookout.changes["kind"]; }) == 1);
   }
   SUBCASE("a member: a change") {
-    lookout.engine.add_image("node");
-    lookout.engine.add_container({.name = "node-a", .image = "node", .network = "kind"});
+    lookout.engine.images().add("node");
+    lookout.engine.containers().add({.name = "node-a", .image = "node", .network = "kind"});
     lookout.refresh("kind");
     CHECK(lookout.wait_until([&] { return lookout.changes["kind"] == 2; }));
   }
   SUBCASE("the engine is away: what it said before holds") {
-    lookout.engine.fail_next("inspect_network", {core::ErrorKind::Unavailable, "inspect", "x"}, 2);
-    const auto before = lookout.engine.count("inspect_network");
+    lookout.engine.calls().fail_next("inspect_network",
+                                     {core::ErrorKind::Unavailable, "inspect", "x"}, 2);
+    const auto before = lookout.engine.calls().count("inspect_network");
     lookout.refresh("kind");
-    REQUIRE(
-        lookout.wait_until([&] { return lookout.engine.count("inspect_network") >= before + 3; }));
+    REQUIRE(lookout.wait_until(
+        [&] { return lookout.engine.calls().count("inspect_network") >= before + 3; }));
     CHECK(lookout.thread.on_loop([&] { return lookout.networks.find("kind") != nullptr; }));
     CHECK(lookout.thread.on_loop([&] { return lookout.changes["kind"]; }) == 1);
   }
   SUBCASE("the network is gone: it is unknown, and looked for until it is back") {
-    REQUIRE(lookout.engine.remove_network("kind").ok());
+    REQUIRE(lookout.engine.networks().remove("kind").ok());
     lookout.refresh("kind");
     REQUIRE(lookout.wait_until([&] { return lookout.networks.find("kind") == nullptr; }));
     CHECK_FALSE(lookout.thread.on_loop([&] { return lookout.networks.error("kind"); }).empty());
-    lookout.engine.add_network({.name = "kind", .subnets = {{cidr("172.20.0.0/24"), {}}}});
+    lookout.engine.networks().add({.name = "kind", .subnets = {{cidr("172.20.0.0/24"), {}}}});
     CHECK(lookout.wait_until([&] { return lookout.networks.find("kind") != nullptr; }));
     CHECK(lookout.thread.on_loop([&] { return lookout.networks.error("kind"); }).empty());
   }
@@ -92,22 +93,22 @@ TEST_CASE("many refreshes of a network that is not there make one chain of retri
   Lookout lookout;
   for (int i = 0; i < 50; ++i) lookout.refresh("nowhere");
   lookout.thread.settle();
-  const auto before = lookout.engine.count("inspect_network");
+  const auto before = lookout.engine.calls().count("inspect_network");
   lookout.thread.pass(std::chrono::seconds(10));
-  CHECK(lookout.engine.count("inspect_network") - before == 5);  // one per 2 s
+  CHECK(lookout.engine.calls().count("inspect_network") - before == 5);  // one per 2 s
 }
 
 TEST_CASE("refreshes while a look-up is under way make one more") {
   Lookout lookout;
   std::promise<void> go;
   auto gone = go.get_future().share();
-  lookout.engine.on_call([gone](const std::string&, const std::string&) { gone.wait(); });
+  lookout.engine.calls().on_call([gone](const std::string&, const std::string&) { gone.wait(); });
   for (int i = 0; i < 20; ++i) lookout.refresh("kind");
   go.set_value();
-  REQUIRE(lookout.wait_until([&] { return lookout.engine.count("inspect_network") == 2; }));
+  REQUIRE(lookout.wait_until([&] { return lookout.engine.calls().count("inspect_network") == 2; }));
   lookout.refresh("kind");
-  REQUIRE(lookout.wait_until([&] { return lookout.engine.count("inspect_network") >= 3; }));
-  CHECK(lookout.engine.count("inspect_network") == 3);
+  REQUIRE(lookout.wait_until([&] { return lookout.engine.calls().count("inspect_network") >= 3; }));
+  CHECK(lookout.engine.calls().count("inspect_network") == 3);
 }
 
 TEST_CASE("a burst of changes leads to one look, shortly after") {
@@ -116,7 +117,7 @@ TEST_CASE("a burst of changes leads to one look, shortly after") {
   lookout.thread.settle();
   for (int i = 0; i < 20; ++i) lookout.thread.on_loop([&] { lookout.networks.refresh_all_soon(); });
   lookout.thread.settle();
-  CHECK(lookout.engine.count("inspect_network") == 1);
+  CHECK(lookout.engine.calls().count("inspect_network") == 1);
   lookout.thread.pass(std::chrono::seconds(1));
-  CHECK(lookout.engine.count("inspect_network") == 2);
+  CHECK(lookout.engine.calls().count("inspect_network") == 2);
 }

@@ -17,7 +17,8 @@ bool holds(const std::string& text, const std::string& part) {
 }
 
 /// One line that says what is wrong, exit code 2, and no traces.
-void check_complaint(SandboxProgram& program, docker::Engine& engine, const std::string& mentions) {
+void check_complaint(SandboxProgram& program, docker::Networks& networks,
+                     const std::string& mentions) {
   CHECK(program.await_end() == 2);
   const auto log = program.log();
   CAPTURE(log);
@@ -25,7 +26,7 @@ void check_complaint(SandboxProgram& program, docker::Engine& engine, const std:
   CHECK(std::ranges::count(log, '\n') == 1);
   CHECK_MESSAGE(holds(log, mentions), mentions);
   CHECK_FALSE(std::filesystem::exists(program.config() + ".tmp"));
-  const auto network = engine.inspect_network(program.name());
+  const auto network = networks.inspect(program.name());
   CHECK_FALSE(network.ok());
 }
 
@@ -153,28 +154,28 @@ TEST_CASE("what keeps a sandbox from starting is told in one line") {
     first.await_up();
     program.port = first.port;
     program.start("sandbox");
-    check_complaint(program, rig.engine(), std::to_string(first.port));
+    check_complaint(program, rig.engine().networks(), std::to_string(first.port));
   }
   SUBCASE("the kubeconfig cannot be written") {
     program.start("sandbox", {"--kubeconfig-out", (program.folder / "no" / "where").string()});
-    check_complaint(program, rig.engine(), "--kubeconfig-out");
+    check_complaint(program, rig.engine().networks(), "--kubeconfig-out");
   }
   SUBCASE("the kubeconfig is somebody else's") {
     std::ofstream(program.config()) << "current-context: mine\n";
     program.start("sandbox");
-    check_complaint(program, rig.engine(), "--kubeconfig-out");
+    check_complaint(program, rig.engine().networks(), "--kubeconfig-out");
     CHECK(it::read_text(program.config()) == "current-context: mine\n");
   }
   SUBCASE("no engine answers") {
     program.start("sandbox", {"--docker-host", "unix:///nowhere.sock"});
-    check_complaint(program, rig.engine(), "nowhere.sock");
+    check_complaint(program, rig.engine().networks(), "nowhere.sock");
   }
   SUBCASE("the echo program is missing") {
     program.start("demo", {"--echo", (program.folder / "nothing").string()});
-    check_complaint(program, rig.engine(), "kindlb-echo");
+    check_complaint(program, rig.engine().networks(), "kindlb-echo");
   }
   SUBCASE("the state cannot be kept") {
     program.start("sandbox", {"--state", (program.folder / "no" / "where").string()});
-    check_complaint(program, rig.engine(), "--state");
+    check_complaint(program, rig.engine().networks(), "--state");
   }
 }

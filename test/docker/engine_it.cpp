@@ -41,21 +41,21 @@ class World {
  public:
   World() : engine(must(docker::connect(must(docker::find_endpoint(""))))) {}
   ~World() {
-    if (auto containers = engine->list_containers({selector()}); containers.ok())
-      for (const auto& container : *containers) (void)engine->remove_container(container.id);
-    if (auto networks = engine->list_networks({selector()}); networks.ok())
-      for (const auto& network : *networks) (void)engine->remove_network(network.id);
-    if (auto volumes = engine->list_volumes({selector()}); volumes.ok())
-      for (const auto& volume : *volumes) (void)engine->remove_volume(volume.name);
-    if (auto images = engine->list_images({selector()}); images.ok())
-      for (const auto& image : *images) (void)engine->remove_image(image.id);
+    if (auto containers = engine->containers().list({selector()}); containers.ok())
+      for (const auto& container : *containers) (void)engine->containers().remove(container.id);
+    if (auto networks = engine->networks().list({selector()}); networks.ok())
+      for (const auto& network : *networks) (void)engine->networks().remove(network.id);
+    if (auto volumes = engine->volumes().list({selector()}); volumes.ok())
+      for (const auto& volume : *volumes) (void)engine->volumes().remove(volume.name);
+    if (auto images = engine->images().list({selector()}); images.ok())
+      for (const auto& image : *images) (void)engine->images().remove(image.id);
   }
 
   void build() {
     const std::string context = docker::write_tar(
         {{"Dockerfile", "FROM scratch\nCOPY program /program\nENTRYPOINT [\"/program\"]\n"},
          {"program", program_bytes(), 0755}});
-    must(engine->build_image(name + ":1", context, labels, {}, {}));
+    must(engine->images().build(name + ":1", context, labels, {}, {}));
   }
   docker::ContainerSpec spec() const {
     return {.name = name,
@@ -83,9 +83,9 @@ class World {
 /// Events as they come, to be waited for.
 class EventLog {
  public:
-  explicit EventLog(docker::Engine& engine)
-      : thread_([this, &engine](std::stop_token stop) {
-          ended_ = engine.events(
+  explicit EventLog(docker::System& system)
+      : thread_([this, &system](std::stop_token stop) {
+          ended_ = system.events(
               [this] { note("open"); },
               [this](const docker::Event& event) { note(event.action + " " + event.id); }, stop);
         }) {}
@@ -139,7 +139,7 @@ std::string read_until(http::Duplex& duplex, docker::StreamDemux& demux, docker:
 
 TEST_CASE("the engine negotiates a version and says who it is") {
   World world;
-  const auto info = must(world.engine->info());
+  const auto info = must(world.engine->system().info());
   CHECK(info.os == "linux");
   CHECK_FALSE(info.version.empty());
   CHECK(info.api_version.starts_with("1."));
@@ -147,35 +147,36 @@ TEST_CASE("the engine negotiates a version and says who it is") {
 
 TEST_CASE("networks and volumes come and go") {
   World world;
-  const auto id = must(world.engine->create_network({.name = world.name, .labels = world.labels}));
-  const auto network = must(world.engine->inspect_network(world.name));
+  const auto id =
+      must(world.engine->networks().create({.name = world.name, .labels = world.labels}));
+  const auto network = must(world.engine->networks().inspect(world.name));
   CHECK(network.id == id);
   CHECK(network.driver == "bridge");
   CHECK(network.labels == world.labels);
   REQUIRE(network.subnets.size() == 1);
   REQUIRE(network.subnets[0].gateway);
   CHECK(network.subnets[0].cidr.contains(*network.subnets[0].gateway));
-  CHECK(must(world.engine->list_networks({world.selector()})).size() == 1);
+  CHECK(must(world.engine->networks().list({world.selector()})).size() == 1);
 
-  const auto again = world.engine->create_network({.name = world.name, .labels = world.labels});
+  const auto again = world.engine->networks().create({.name = world.name, .labels = world.labels});
   REQUIRE_FALSE(again.ok());
   CHECK(again.error().kind == core::ErrorKind::Conflict);
 
-  must(world.engine->remove_network(id));
-  CHECK(world.engine->inspect_network(world.name).error().kind == core::ErrorKind::NotFound);
+  must(world.engine->networks().remove(id));
+  CHECK(world.engine->networks().inspect(world.name).error().kind == core::ErrorKind::NotFound);
 
-  CHECK(must(world.engine->create_volume({world.name, world.labels})) == world.name);
-  const auto volumes = must(world.engine->list_volumes({world.selector()}));
+  CHECK(must(world.engine->volumes().create({world.name, world.labels})) == world.name);
+  const auto volumes = must(world.engine->volumes().list({world.selector()}));
   REQUIRE(volumes.size() == 1);
   CHECK(volumes[0].labels == world.labels);
-  must(world.engine->remove_volume(world.name));
-  CHECK(must(world.engine->list_volumes({world.selector()})).empty());
+  must(world.engine->volumes().remove(world.name));
+  CHECK(must(world.engine->volumes().list({world.selector()})).empty());
 }
 
 TEST_CASE("a failing build keeps the engine's message") {
   World world;
   std::vector<std::string> lines;
-  const auto built = world.engine->build_image(
+  const auto built = world.engine->images().build(
       world.name + ":broken",
       docker::write_tar({{"Dockerfile", "FROM scratch\nCOPY missing /x\n"}}), world.labels,
       [&](std::string_view line) { lines.emplace_back(line); }, {});
@@ -189,22 +190,22 @@ TEST_CASE("a container lives its whole life") {
   World world;
   docker::Engine& engine = *world.engine;
   world.build();
-  const auto image = must(engine.inspect_image(world.name + ":1"));
+  const auto image = must(engine.images().inspect(world.name + ":1"));
   CHECK(image.tags == std::vector<std::string>{world.name + ":1"});
-  CHECK(must(engine.list_images({world.selector()})).size() == 1);
-  must(engine.create_network({.name = world.name, .labels = world.labels}));
-  must(engine.create_volume({world.name, world.labels}));
+  CHECK(must(engine.images().list({world.selector()})).size() == 1);
+  must(engine.networks().create({.name = world.name, .labels = world.labels}));
+  must(engine.volumes().create({world.name, world.labels}));
 
-  EventLog events(engine);
+  EventLog events(engine.system());
   REQUIRE(events.wait_for("open"));
-  const auto id = must(engine.create_container(world.spec()));
-  CHECK(must(engine.inspect_container(id)).state == docker::ContainerState::Created);
-  CHECK(engine.create_container(world.spec()).error().kind == core::ErrorKind::Conflict);
-  must(engine.start_container(id));
-  must(engine.start_container(id));  // already so: also a success
+  const auto id = must(engine.containers().create(world.spec()));
+  CHECK(must(engine.containers().inspect(id)).state == docker::ContainerState::Created);
+  CHECK(engine.containers().create(world.spec()).error().kind == core::ErrorKind::Conflict);
+  must(engine.containers().start(id));
+  must(engine.containers().start(id));  // already so: also a success
   CHECK(events.wait_for("start " + id));
 
-  const auto container = must(engine.inspect_container(world.name));
+  const auto container = must(engine.containers().inspect(world.name));
   CHECK(container.id == id);
   CHECK(container.state == docker::ContainerState::Running);
   CHECK(container.image_id == image.id);
@@ -213,27 +214,27 @@ TEST_CASE("a container lives its whole life") {
   CHECK(container.networks[0].network == world.name);
   REQUIRE(container.networks[0].ipv4);
 
-  const auto listed = must(engine.list_containers({world.selector()}));
+  const auto listed = must(engine.containers().list({world.selector()}));
   REQUIRE(listed.size() == 1);
   CHECK(listed[0].name == world.name);
   REQUIRE(listed[0].networks.size() == 1);
   CHECK(listed[0].networks[0].ipv4 == container.networks[0].ipv4);
-  const auto members = must(engine.inspect_network(world.name)).members;
+  const auto members = must(engine.networks().inspect(world.name)).members;
   REQUIRE(members.size() == 1);
   CHECK(members[0].ipv4->address == *container.networks[0].ipv4);
 
   SUBCASE("files go in and come out") {
     const std::string large(300'000, 'x');
-    must(engine.put_archive(id, "/state",
-                            docker::write_tar({{"a/b.txt", "hello", 0600}, {"large", large}})));
-    CHECK(must(engine.read_file(id, "/state/a/b.txt")) == "hello");
-    CHECK(must(engine.read_file(id, "/state/large")) == large);
-    CHECK(engine.read_file(id, "/state/none").error().kind == core::ErrorKind::NotFound);
-    CHECK(engine.read_file(id, "/state/a").error().kind == core::ErrorKind::Invalid);
-    CHECK_FALSE(engine.put_archive(id, "/", docker::write_tar({{"x", "y"}})).ok());
+    must(engine.files().put_archive(
+        id, "/state", docker::write_tar({{"a/b.txt", "hello", 0600}, {"large", large}})));
+    CHECK(must(engine.files().read_file(id, "/state/a/b.txt")) == "hello");
+    CHECK(must(engine.files().read_file(id, "/state/large")) == large);
+    CHECK(engine.files().read_file(id, "/state/none").error().kind == core::ErrorKind::NotFound);
+    CHECK(engine.files().read_file(id, "/state/a").error().kind == core::ErrorKind::Invalid);
+    CHECK_FALSE(engine.files().put_archive(id, "/", docker::write_tar({{"x", "y"}})).ok());
   }
   SUBCASE("an exec talks both ways") {
-    auto exec = must(engine.exec(id, {"/program", "echo"}, ""));
+    auto exec = must(engine.execs().start(id, {"/program", "echo"}, ""));
     docker::StreamDemux demux;
     CHECK(read_until(*exec, demux, docker::StdStream::Err, "ready\n") == "ready\n");
     for (const std::string line : {"one\n", "two\n"}) {
@@ -242,26 +243,26 @@ TEST_CASE("a container lives its whole life") {
     }
   }
   SUBCASE("an exec that cannot start fails with the engine's message") {
-    CHECK(engine.exec("no-such-container", {"/program"}, "").error().kind ==
+    CHECK(engine.execs().start("no-such-container", {"/program"}, "").error().kind ==
           core::ErrorKind::NotFound);
     // The connection is already taken over when the engine finds out, so its message arrives there.
-    auto missing = must(engine.exec(id, {"/no-such-program"}, ""));
+    auto missing = must(engine.execs().start(id, {"/no-such-program"}, ""));
     docker::StreamDemux demux;
     CHECK(read_until(*missing, demux, docker::StdStream::Out, "no-such-program") != "");
-    must(engine.stop_container(id, 1s));
-    CHECK(engine.exec(id, {"/program"}, "").error().kind == core::ErrorKind::Conflict);
+    must(engine.containers().stop(id, 1s));
+    CHECK(engine.execs().start(id, {"/program"}, "").error().kind == core::ErrorKind::Conflict);
   }
   SUBCASE("renamed, killed, stopped, removed, with an event each") {
-    must(engine.rename_container(id, world.name + "-renamed"));
-    CHECK(must(engine.inspect_container(id)).name == world.name + "-renamed");
+    must(engine.containers().rename(id, world.name + "-renamed"));
+    CHECK(must(engine.containers().inspect(id)).name == world.name + "-renamed");
     CHECK(events.wait_for("rename " + id));
-    must(engine.kill_container(id, "SIGTERM"));
+    must(engine.containers().kill(id, "SIGTERM"));
     CHECK(events.wait_for("die " + id));
-    must(engine.stop_container(id, 1s));
-    CHECK(must(engine.inspect_container(id)).state == docker::ContainerState::Exited);
-    must(engine.remove_container(id));
+    must(engine.containers().stop(id, 1s));
+    CHECK(must(engine.containers().inspect(id)).state == docker::ContainerState::Exited);
+    must(engine.containers().remove(id));
     CHECK(events.wait_for("destroy " + id));
-    CHECK(engine.inspect_container(id).error().kind == core::ErrorKind::NotFound);
+    CHECK(engine.containers().inspect(id).error().kind == core::ErrorKind::NotFound);
   }
   CHECK(events.stop().error().kind == core::ErrorKind::Cancelled);
 }

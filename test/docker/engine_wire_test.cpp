@@ -103,7 +103,7 @@ TEST_CASE("the version is negotiated, never assumed") {
       });
       auto engine = docker::connect({.url = server.url()});
       REQUIRE(engine.ok());
-      const auto info = (*engine)->info();
+      const auto info = (*engine)->system().info();
       REQUIRE(info.ok());
       CHECK(info->version == "99.1");
       CHECK("/v" + info->api_version + "/" == prefix);
@@ -156,7 +156,7 @@ TEST_CASE("errors keep the engine's message and get a kind") {
         Case{200, "not json", ErrorKind::Protocol, "the engine's answer does not match its API"}}) {
     CAPTURE(status);
     ScriptedEngine engine(answering(status, body));
-    const auto result = engine->inspect_container("x");
+    const auto result = engine->containers().inspect("x");
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().kind == kind);
     CHECK(result.error().detail == detail);
@@ -166,25 +166,25 @@ TEST_CASE("errors keep the engine's message and get a kind") {
 
 TEST_CASE("requests as the API describes them") {
   ScriptedEngine engine(answering(304, ""));
-  CHECK(engine->start_container("a/b").ok());
+  CHECK(engine->containers().start("a/b").ok());
   CHECK(engine.last() == "POST /v1.41/containers/a%2Fb/start ");
-  CHECK(engine->stop_container("c", 7s).ok());
+  CHECK(engine->containers().stop("c", 7s).ok());
   CHECK(engine.last() == "POST /v1.41/containers/c/stop?t=7 ");
-  CHECK(engine->kill_container("c", "SIGHUP").ok());
+  CHECK(engine->containers().kill("c", "SIGHUP").ok());
   CHECK(engine.last() == "POST /v1.41/containers/c/kill?signal=SIGHUP ");
-  CHECK(engine->rename_container("c", "new name").ok());
+  CHECK(engine->containers().rename("c", "new name").ok());
   CHECK(engine.last() == "POST /v1.41/containers/c/rename?name=new%20name ");
-  CHECK(engine->remove_container("c").ok());
+  CHECK(engine->containers().remove("c").ok());
   CHECK(engine.last() == "DELETE /v1.41/containers/c?force=1&v=1 ");
-  CHECK(engine->put_archive("c", "/a b", "tar").ok());
+  CHECK(engine->files().put_archive("c", "/a b", "tar").ok());
   CHECK(engine.last() == "PUT /v1.41/containers/c/archive?path=%2Fa%20b tar");
-  CHECK(engine->remove_network("n").ok());
+  CHECK(engine->networks().remove("n").ok());
   CHECK(engine.last() == "DELETE /v1.41/networks/n ");
-  CHECK(engine->remove_volume("v").ok());
+  CHECK(engine->volumes().remove("v").ok());
   CHECK(engine.last() == "DELETE /v1.41/volumes/v ");
-  CHECK(engine->remove_image("host:5000/i:1").ok());
+  CHECK(engine->images().remove("host:5000/i:1").ok());
   CHECK(engine.last() == "DELETE /v1.41/images/host:5000/i:1 ");
-  CHECK_FALSE(engine->list_containers({"a=b", "c"}).ok());
+  CHECK_FALSE(engine->containers().list({"a=b", "c"}).ok());
   CHECK(
       engine.last() ==
       "GET /v1.41/containers/json?all=1&filters=%7B%22label%22%3A%5B%22a%3Db%22%2C%22c%22%5D%7D ");
@@ -193,7 +193,7 @@ TEST_CASE("requests as the API describes them") {
 TEST_CASE("a file out of a container") {
   const auto read = [](const std::string& archive) {
     ScriptedEngine engine(answering(200, archive));
-    return engine->read_file("c", "/etc/kubernetes/admin.conf");
+    return engine->files().read_file("c", "/etc/kubernetes/admin.conf");
   };
   CHECK(read(docker::write_tar({{"admin.conf", "content"}})).value() == "content");
   CHECK(read(docker::write_tar({{"other.conf", "content"}})).error().kind == ErrorKind::Invalid);
@@ -215,7 +215,7 @@ TEST_CASE("an exec's frames, also those that come with the answer") {
     exchange.send(std::string("\1\0\0\0\0\0\0", 7) + static_cast<char>(input.size()) + input);
     exchange.stall();
   });
-  auto stream = engine->exec("c", {"/agent", "connect"}, "101");
+  auto stream = engine->execs().start("c", {"/agent", "connect"}, "101");
   REQUIRE(stream.ok());
   CHECK(engine.last() == R"(POST /v1.41/exec/e1/start {"Detach":false,"Tty":false})");
   CHECK(stdout_of(**stream, 5) == "early");
@@ -229,7 +229,7 @@ TEST_CASE("an exec that is refused keeps the engine's message") {
       return exchange.answer(201, R"({"Id":"e1"})");
     exchange.answer(409, R"({"message":"Container c is not running"})");
   });
-  const auto stream = engine->exec("c", {"/agent"}, "");
+  const auto stream = engine->execs().start("c", {"/agent"}, "");
   REQUIRE_FALSE(stream.ok());
   CHECK(stream.error().kind == ErrorKind::Conflict);
   CHECK(stream.error().detail == "Container c is not running");
@@ -247,18 +247,18 @@ TEST_CASE("builds and pulls report progress, and fail by a line") {
   });
   std::string lines;
   const auto progress = [&](std::string_view line) { lines += std::string(line) + "|"; };
-  CHECK(engine->build_image("good:1", "tar", {{"a", "b"}}, progress, {}).ok());
+  CHECK(engine->images().build("good:1", "tar", {{"a", "b"}}, progress, {}).ok());
   CHECK(lines == "Step 1|Step 2|");
   CHECK(engine.last() ==
         "POST /v1.41/build?t=good%3A1&labels=%7B%22a%22%3A%22b%22%7D&forcerm=1 tar");
-  const auto failed = engine->build_image("bad:1", "tar", {}, {}, {});
+  const auto failed = engine->images().build("bad:1", "tar", {}, {}, {});
   REQUIRE_FALSE(failed.ok());
   CHECK(failed.error().kind == ErrorKind::Invalid);
   CHECK(failed.error().detail == "it broke");
 
-  CHECK(engine->pull_image("host:5000/envoy@sha256:1", progress, {}).ok());
+  CHECK(engine->images().pull("host:5000/envoy@sha256:1", progress, {}).ok());
   CHECK(engine.last() == "POST /v1.41/images/create?fromImage=host%3A5000%2Fenvoy&tag=sha256%3A1 ");
-  CHECK(engine->pull_image("bad", {}, {}).error().detail == "it broke");
+  CHECK(engine->images().pull("bad", {}, {}).error().detail == "it broke");
 }
 
 TEST_CASE("events arrive one by one from the opening on, until a stop") {
@@ -273,12 +273,12 @@ TEST_CASE("events arrive one by one from the opening on, until a stop") {
   });
   std::stop_source stop;
   std::string journal;
-  const auto ended = engine->events([&] { journal += "open "; },
-                                    [&](const docker::Event& event) {
-                                      journal += event.action + event.id + " ";
-                                      if (event.type == "network") stop.request_stop();
-                                    },
-                                    stop.get_token());
+  const auto ended = engine->system().events([&] { journal += "open "; },
+                                             [&](const docker::Event& event) {
+                                               journal += event.action + event.id + " ";
+                                               if (event.type == "network") stop.request_stop();
+                                             },
+                                             stop.get_token());
   CHECK(ended.error().kind == ErrorKind::Cancelled);
   CHECK(journal == "open start1 connect2 ");
   CHECK(engine.last() ==
@@ -294,11 +294,11 @@ TEST_CASE("an event stream that ends or is refused is an error") {
     exchange.start_chunks();
     exchange.end_chunks();
   });
-  CHECK(ending->events(open, ignore, {}).error().kind == ErrorKind::Unavailable);
+  CHECK(ending->system().events(open, ignore, {}).error().kind == ErrorKind::Unavailable);
   CHECK(opened);
   opened = false;
   ScriptedEngine refusing(answering(500, R"({"message":"no events today"})"));
-  CHECK(refusing->events(open, ignore, {}).error().detail == "no events today");
+  CHECK(refusing->system().events(open, ignore, {}).error().detail == "no events today");
   CHECK_FALSE(opened);
   ScriptedEngine shouting([](Exchange& exchange) {
     exchange.start_chunks();
@@ -306,5 +306,5 @@ TEST_CASE("an event stream that ends or is refused is an error") {
     while (exchange.send(piece)) continue;
     exchange.hang_up();
   });
-  CHECK(shouting->events({}, ignore, {}).error().kind == ErrorKind::TooLarge);
+  CHECK(shouting->system().events({}, ignore, {}).error().kind == ErrorKind::TooLarge);
 }

@@ -88,6 +88,6 @@ TEST_CASE("fifty Services come and go and leave nothing behind") {
 
   std::set<std::string> kept;
   for (const auto& proxy : stage.proxies()) kept.insert(proxy.volume);
-  for (const auto& volume : testing::must(stage.rig.engine().list_volumes({})))
+  for (const auto& volume : testing::must(stage.rig.engine().volumes().list({})))
     CHECK_MESSAGE((kept.contains(volume.name) || !used.contains(volume.name)), volume.name);
 }

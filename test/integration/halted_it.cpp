@@ -22,7 +22,7 @@ class Node {
         id_(stage.rig.start({.image = testing::envoy_image(),
                              .command = {"--config-yaml", R"({"admin":{}})"},
                              .labels = {{"io.x-k8s.kind.cluster", "kindlb-it"}}})),
-        name_(testing::must(stage.rig.engine().inspect_container(id_)).name) {
+        name_(testing::must(stage.rig.engine().containers().inspect(id_)).name) {
     stage.create_node(name_);
   }
   /// The other tests of this stage must not find it among their nodes.

@@ -146,7 +146,7 @@ TEST_CASE("a proxy container that is removed is replaced, with its address") {
   stage.start();
   Served served(stage, 1);
   const auto seen = stage.diary().count("web-1");
-  must(stage.rig.engine().remove_container(served.holders[0].id));
+  must(stage.rig.engine().containers().remove(served.holders[0].id));
   CHECK(outage(it::target_of(served.services[0])) < 10s);
   check_healed(stage, served.services[0], seen);
   stage.until("another has its name",
@@ -161,7 +161,7 @@ TEST_CASE("a proxy container that stops is started again") {
   stage.start();
   Served served(stage, 1);
   const auto seen = stage.diary().count("web-1");
-  must(stage.rig.engine().kill_container(served.holders[0].id, "KILL"));
+  must(stage.rig.engine().containers().kill(served.holders[0].id, "KILL"));
   CHECK(outage(it::target_of(served.services[0])) < 10s);
   check_healed(stage, served.services[0], seen);
   CHECK(stage.proxy_of(served.services[0])->id == served.holders[0].id);
@@ -172,9 +172,9 @@ TEST_CASE("a restarted proxy serves without kindlb") {
   stage.start();
   Served served(stage, 1);
   CHECK(stage.stop(SIGTERM, 2s) == 0);
-  must(stage.rig.engine().stop_container(served.holders[0].id, 5s));
+  must(stage.rig.engine().containers().stop(served.holders[0].id, 5s));
   CHECK(http_get(it::target_of(served.services[0]), 500ms) != "hello");
-  must(stage.rig.engine().start_container(served.holders[0].id));
+  must(stage.rig.engine().containers().start(served.holders[0].id));
   CHECK(outage(it::target_of(served.services[0])) < 10s);
 
   stage.start();

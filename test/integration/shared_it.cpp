@@ -62,7 +62,7 @@ class Crowd {
 std::map<std::string, std::set<std::string>> holders(Stage& stage) {
   std::map<std::string, std::set<std::string>> out;
   for (const auto& proxy : stage.proxies()) {
-    const auto state = proxy::read_state(stage.rig.engine(), proxy.id);
+    const auto state = proxy::read_state(stage.rig.engine().files(), proxy.id);
     if (!state.ok()) continue;
     for (const auto& unit : state->units) out[proxy.id].insert(unit.owner);
   }
@@ -157,7 +157,7 @@ TEST_CASE("a shared proxy that is removed by force comes back with everybody") {
     seen[service.key.name] = stage.diary().count(service.key.name);
   const auto held = holders(stage);
   REQUIRE(held.size() == 1);
-  must(stage.rig.engine().remove_container(held.begin()->first));
+  must(stage.rig.engine().containers().remove(held.begin()->first));
   for (const auto& service : crowd.services) {
     const auto healed = stage.await(
         service.key.name,

@@ -20,7 +20,7 @@ class BuiltImage {
     if (image_.empty() || before_.contains(image_)) return;
     const auto endpoint = docker::find_endpoint("");
     if (!endpoint) return;
-    if (const auto engine = docker::connect(*endpoint)) (void)(*engine)->remove_image(image_);
+    if (const auto engine = docker::connect(*endpoint)) (void)(*engine)->images().remove(image_);
   }
   BuiltImage(const BuiltImage&) = delete;
   BuiltImage& operator=(const BuiltImage&) = delete;
@@ -30,7 +30,7 @@ class BuiltImage {
  private:
   static std::set<std::string> tags(docker::Engine& engine) {
     std::set<std::string> out;
-    for (const auto& image : must(engine.list_images({proxy::kProxyLabel})))
+    for (const auto& image : must(engine.images().list({proxy::kProxyLabel})))
       out.insert(image.tags.begin(), image.tags.end());
     return out;
   }
@@ -43,7 +43,7 @@ class BuiltImage {
 
 void Stage::note_image() {
   static BuiltImage image(rig.engine());
-  for (const auto& container : must(rig.engine().list_containers({proxy::kProxyLabel})))
+  for (const auto& container : must(rig.engine().containers().list({proxy::kProxyLabel})))
     if (const auto one = proxy::parse_proxy(container); one && one->network == network_.name)
       image.used(container.image);
 }
@@ -62,7 +62,7 @@ core::IpAddress Stage::unused_address() const {
 }
 
 std::vector<proxy::Proxy> Stage::proxies() {
-  auto all = must(proxy::list_proxies(rig.engine()));
+  auto all = must(proxy::list_proxies(rig.engine().containers()));
   std::erase_if(all, [&](const auto& proxy) { return proxy.network != network_.name; });
   return all;
 }
@@ -75,7 +75,7 @@ std::optional<proxy::Proxy> Stage::proxy_of(const core::Service& service) {
 }
 
 bool Stage::volume_exists(const std::string& name) {
-  const auto volumes = must(rig.engine().list_volumes({}));
+  const auto volumes = must(rig.engine().volumes().list({}));
   return std::ranges::any_of(volumes, [&](const auto& volume) { return volume.name == name; });
 }
 

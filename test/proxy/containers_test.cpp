@@ -22,11 +22,11 @@ proxy::CreateOptions options() {
 
 struct World {
   World() {
-    engine.add_image("kindlb-proxy:beef");
-    engine.add_network({.name = "kind"});
+    engine.images().add("kindlb-proxy:beef");
+    engine.networks().add({.name = "kind"});
   }
   bool nothing_left() {
-    return engine.list_containers({})->empty() && engine.list_volumes({})->empty();
+    return engine.containers().list({})->empty() && engine.volumes().list({})->empty();
   }
   FakeEngine engine;
 };
@@ -112,24 +112,24 @@ TEST_CASE("the smallest free uid is chosen") {
 }
 
 TEST_CASE_FIXTURE(World, "a created proxy runs, is listed, and goes without a trace") {
-  const auto made = proxy::create_proxy(engine, options());
+  const auto made = proxy::create_proxy(engine.containers(), engine.volumes(), options());
   REQUIRE(made.ok());
   CHECK(made->state == docker::ContainerState::Running);
-  const auto listed = proxy::list_proxies(engine);
+  const auto listed = proxy::list_proxies(engine.containers());
   REQUIRE(listed->size() == 1);
   CHECK(listed->at(0).id == made->id);
   CHECK(listed->at(0).uid == 200'007);
-  CHECK(engine.container(made->id)->state == docker::ContainerState::Running);
-  CHECK(engine.list_volumes({"kindlb.dev/proxy=1"})->size() == 1);
-  CHECK(proxy::remove_proxy(engine, *made).ok());
+  CHECK(engine.containers().find(made->id)->state == docker::ContainerState::Running);
+  CHECK(engine.volumes().list({"kindlb.dev/proxy=1"})->size() == 1);
+  CHECK(proxy::remove_proxy(engine.containers(), engine.volumes(), *made).ok());
   CHECK(nothing_left());
 }
 
 TEST_CASE_FIXTURE(World, "a failure anywhere leaves nothing behind") {
   for (const char* operation : {"create_volume", "create_container", "start_container"}) {
     SUBCASE(operation) {
-      engine.fail_next(operation, {ErrorKind::Unavailable, operation, "no"});
-      const auto made = proxy::create_proxy(engine, options());
+      engine.calls().fail_next(operation, {ErrorKind::Unavailable, operation, "no"});
+      const auto made = proxy::create_proxy(engine.containers(), engine.volumes(), options());
       REQUIRE_FALSE(made.ok());
       CHECK(made.error().operation == operation);
       CHECK(nothing_left());
@@ -138,53 +138,55 @@ TEST_CASE_FIXTURE(World, "a failure anywhere leaves nothing behind") {
 }
 
 TEST_CASE_FIXTURE(World, "removing what is gone succeeds, and an engine's failure is reported") {
-  const auto made = *proxy::create_proxy(engine, options());
-  engine.fail_next("remove_container", {ErrorKind::Unavailable, "remove_container", "no"});
-  CHECK(proxy::remove_proxy(engine, made).error().kind == ErrorKind::Unavailable);
-  engine.vanish(made.id);
-  CHECK(proxy::remove_proxy(engine, made).ok());
-  CHECK(proxy::remove_proxy(engine, made).ok());
+  const auto made = *proxy::create_proxy(engine.containers(), engine.volumes(), options());
+  engine.calls().fail_next("remove_container", {ErrorKind::Unavailable, "remove_container", "no"});
+  CHECK(proxy::remove_proxy(engine.containers(), engine.volumes(), made).error().kind ==
+        ErrorKind::Unavailable);
+  engine.containers().vanish(made.id);
+  CHECK(proxy::remove_proxy(engine.containers(), engine.volumes(), made).ok());
+  CHECK(proxy::remove_proxy(engine.containers(), engine.volumes(), made).ok());
   CHECK(nothing_left());
 }
 
 TEST_CASE_FIXTURE(World, "a volume we did not name is never removed") {
-  REQUIRE(engine.create_volume({.name = "precious", .labels = {}}).ok());
-  const auto id = engine.add_container(
+  REQUIRE(engine.volumes().create({.name = "precious", .labels = {}}).ok());
+  const auto id = engine.containers().add(
       {.name = "x", .image = "kindlb-proxy:beef", .labels = {{proxy::kProxyLabel, "1"}}});
-  CHECK(proxy::remove_proxy(engine, {.id = id, .volume = "precious"}).ok());
-  CHECK(engine.list_volumes({})->size() == 1);
+  CHECK(proxy::remove_proxy(engine.containers(), engine.volumes(), {.id = id, .volume = "precious"})
+            .ok());
+  CHECK(engine.volumes().list({})->size() == 1);
 }
 
 TEST_CASE_FIXTURE(World, "a stopped proxy is started again") {
-  const auto made = *proxy::create_proxy(engine, options());
-  engine.die(made.id);
-  CHECK(proxy::list_proxies(engine)->at(0).state == docker::ContainerState::Exited);
-  CHECK(proxy::start_proxy(engine, made).ok());
-  CHECK(engine.container(made.id)->state == docker::ContainerState::Running);
+  const auto made = *proxy::create_proxy(engine.containers(), engine.volumes(), options());
+  engine.containers().die(made.id);
+  CHECK(proxy::list_proxies(engine.containers())->at(0).state == docker::ContainerState::Exited);
+  CHECK(proxy::start_proxy(engine.containers(), made).ok());
+  CHECK(engine.containers().find(made.id)->state == docker::ContainerState::Running);
 }
 
 TEST_CASE_FIXTURE(World, "the agent's state is read, and refused when malformed") {
-  const auto made = *proxy::create_proxy(engine, options());
-  CHECK(proxy::read_state(engine, made.id).error().kind == ErrorKind::NotFound);
-  engine.set_file(made.id, protocol::kStateFile, "{]");
-  CHECK(proxy::read_state(engine, made.id).error().kind == ErrorKind::Protocol);
+  const auto made = *proxy::create_proxy(engine.containers(), engine.volumes(), options());
+  CHECK(proxy::read_state(engine.files(), made.id).error().kind == ErrorKind::NotFound);
+  engine.files().set(made.id, protocol::kStateFile, "{]");
+  CHECK(proxy::read_state(engine.files(), made.id).error().kind == ErrorKind::Protocol);
   const protocol::AgentState state{.agent = "1",
                                    .envoy = protocol::EnvoyState::Live,
                                    .units = {{.unit = "u", .owner = "kind/default/web"}}};
-  engine.set_file(made.id, protocol::kStateFile, protocol::encode_state(state));
-  const auto read = proxy::read_state(engine, made.id);
+  engine.files().set(made.id, protocol::kStateFile, protocol::encode_state(state));
+  const auto read = proxy::read_state(engine.files(), made.id);
   REQUIRE(read.ok());
   CHECK(read->envoy == protocol::EnvoyState::Live);
   CHECK(read->units == state.units);
 }
 
 TEST_CASE_FIXTURE(World, "the agent is reached by its own connect command") {
-  const auto made = *proxy::create_proxy(engine, options());
+  const auto made = *proxy::create_proxy(engine.containers(), engine.volumes(), options());
   std::vector<std::string> ran;
-  engine.on_exec([&](const docker::Container&, const FakeEngine::Strings& command) {
+  engine.execs().on_start([&](const docker::Container&, const FakeEngine::Strings& command) {
     ran = command;
     return core::Result<docker::ExecStream>(core::Error{ErrorKind::Unavailable, "exec", "no"});
   });
-  CHECK_FALSE(proxy::connect_agent(engine, made.id).ok());
+  CHECK_FALSE(proxy::connect_agent(engine.execs(), made.id).ok());
   CHECK(ran == std::vector<std::string>{protocol::kAgentPath, "connect"});
 }

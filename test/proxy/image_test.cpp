@@ -34,7 +34,7 @@ class AgentFile {
 
 struct ImageWorld {
   core::Result<std::string> ensure(const std::string& base = "envoy:1") {
-    return proxy::ensure_proxy_image(engine, base, agent.path(), {}, {});
+    return proxy::ensure_proxy_image(engine.images(), base, agent.path(), {}, {});
   }
   testing::FakeEngine engine;
   AgentFile agent;
@@ -52,28 +52,28 @@ TEST_CASE("FNV-1a gives the published values") {
 }
 
 TEST_CASE_FIXTURE(ImageWorld, "the image is built once per content") {
-  engine.add_image("envoy:1");
+  engine.images().add("envoy:1");
   const auto first = ensure();
   REQUIRE(first.ok());
   CHECK(first->starts_with("kindlb-proxy:"));
   CHECK(*ensure() == *first);
-  CHECK(engine.count("build_image") == 1);
-  CHECK(engine.count("pull_image") == 0);
+  CHECK(engine.calls().count("build_image") == 1);
+  CHECK(engine.calls().count("pull_image") == 0);
 
   SUBCASE("another agent is another image") {
     agent.write("agent 2");
     CHECK(*ensure() != *first);
   }
   SUBCASE("a changed base image is another image") {
-    engine.add_image("envoy:1");
+    engine.images().add("envoy:1");
     CHECK(*ensure() != *first);
   }
-  CHECK(engine.count("build_image") == 2);
+  CHECK(engine.calls().count("build_image") == 2);
 }
 
 TEST_CASE_FIXTURE(ImageWorld, "the build context holds agent, bootstrap and a Dockerfile") {
-  engine.add_image("envoy:1");
-  const auto files = docker::read_tar(*engine.build_context(*ensure()));
+  engine.images().add("envoy:1");
+  const auto files = docker::read_tar(*engine.images().build_context(*ensure()));
   REQUIRE(files);
   const auto file = [&](const std::string& path) {
     return *std::ranges::find(*files, path, &docker::TarFile::path);
@@ -82,7 +82,7 @@ TEST_CASE_FIXTURE(ImageWorld, "the build context holds agent, bootstrap and a Do
   CHECK(file("kindlb-agent").mode == 0755);
   CHECK(file("bootstrap.json").content.starts_with("{"));
   CHECK(file("Dockerfile").content == proxy::dockerfile("envoy:1"));
-  CHECK(engine.list_images({"kindlb.dev/proxy=1"})->size() == 1);
+  CHECK(engine.images().list({"kindlb.dev/proxy=1"})->size() == 1);
 }
 
 TEST_CASE("the Dockerfile adds, and needs no shell in the base image") {
@@ -94,9 +94,9 @@ TEST_CASE("the Dockerfile adds, and needs no shell in the base image") {
 }
 
 TEST_CASE_FIXTURE(ImageWorld, "a missing base image is pulled") {
-  engine.add_to_registry("envoy:1");
+  engine.images().add_to_registry("envoy:1");
   CHECK(ensure().ok());
-  CHECK(engine.count("pull_image") == 1);
+  CHECK(engine.calls().count("pull_image") == 1);
 }
 
 TEST_CASE_FIXTURE(ImageWorld, "without base image or registry the error says what to do") {
@@ -108,44 +108,45 @@ TEST_CASE_FIXTURE(ImageWorld, "without base image or registry the error says wha
 }
 
 TEST_CASE_FIXTURE(ImageWorld, "failures keep their kind") {
-  engine.add_image("envoy:1");
+  engine.images().add("envoy:1");
   SUBCASE("the engine is away") {
-    engine.fail_next("inspect_image", {ErrorKind::Unavailable, "x", "y"});
+    engine.calls().fail_next("inspect_image", {ErrorKind::Unavailable, "x", "y"});
     CHECK(ensure().error().kind == ErrorKind::Unavailable);
-    CHECK(engine.count("pull_image") == 0);
+    CHECK(engine.calls().count("pull_image") == 0);
   }
   SUBCASE("the build fails") {
-    engine.fail_next("build_image", {ErrorKind::Invalid, "build", "no space"});
+    engine.calls().fail_next("build_image", {ErrorKind::Invalid, "build", "no space"});
     CHECK(ensure().error().detail == "no space");
   }
   SUBCASE("stopped while pulling") {
-    engine.fail_next("pull_image", {ErrorKind::Cancelled, "pull", "stop"});
+    engine.calls().fail_next("pull_image", {ErrorKind::Cancelled, "pull", "stop"});
     CHECK(ensure("envoy:2").error().kind == ErrorKind::Cancelled);
   }
 }
 
 TEST_CASE_FIXTURE(ImageWorld, "no agent, no image") {
-  engine.add_image("envoy:1");
+  engine.images().add("envoy:1");
   SUBCASE("missing") {
-    const auto result = proxy::ensure_proxy_image(engine, "envoy:1", "/nonexistent", {}, {});
+    const auto result =
+        proxy::ensure_proxy_image(engine.images(), "envoy:1", "/nonexistent", {}, {});
     CHECK(result.error().kind == ErrorKind::Invalid);
   }
   SUBCASE("a folder") {
-    const auto result = proxy::ensure_proxy_image(engine, "envoy:1", "/tmp", {}, {});
+    const auto result = proxy::ensure_proxy_image(engine.images(), "envoy:1", "/tmp", {}, {});
     CHECK(result.error().kind == ErrorKind::Invalid);
   }
   SUBCASE("empty") {
     agent.write("");
     CHECK(ensure().error().kind == ErrorKind::Invalid);
   }
-  CHECK(engine.count("build_image") == 0);
+  CHECK(engine.calls().count("build_image") == 0);
 }
 
 TEST_CASE_FIXTURE(ImageWorld, "a reference that would add lines to the Dockerfile is refused") {
   for (const char* reference : {"", "a b", "a\nRUN x", "a\\"}) {
     SUBCASE(reference) {
       CHECK(ensure(reference).error().kind == ErrorKind::Invalid);
-      CHECK(engine.journal().empty());
+      CHECK(engine.calls().journal().empty());
     }
   }
 }

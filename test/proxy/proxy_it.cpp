@@ -90,18 +90,20 @@ class World {
   ~World() {
     hub.close(proxy.id);
     rig.clean_up();
-    if (built) (void)rig.engine().remove_image(image);
+    if (built) (void)rig.engine().images().remove(image);
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   void create() {
     std::set<std::uint32_t> uids;
-    for (const auto& other : must(proxy::list_proxies(rig.engine()))) uids.insert(other.uid);
-    proxy = must(proxy::create_proxy(rig.engine(), {.image = image,
-                                                    .network = network.name,
-                                                    .uid = proxy::choose_uid(uids),
-                                                    .tag = proxy::random_tag()}));
+    for (const auto& other : must(proxy::list_proxies(rig.engine().containers())))
+      uids.insert(other.uid);
+    proxy = must(proxy::create_proxy(rig.engine().containers(), rig.engine().volumes(),
+                                     {.image = image,
+                                      .network = network.name,
+                                      .uid = proxy::choose_uid(uids),
+                                      .tag = proxy::random_tag()}));
   }
 
   /// Until the agent has opened its socket, the stream ends with a word on stderr.
@@ -112,7 +114,7 @@ class World {
       REQUIRE(std::chrono::steady_clock::now() < deadline);
       hub.close(proxy.id);
       inbox.clear();  // the words of a former channel say nothing about this one
-      hub.open(proxy.id, must(proxy::connect_agent(rig.engine(), proxy.id)));
+      hub.open(proxy.id, must(proxy::connect_agent(rig.engine().execs(), proxy.id)));
       hello = inbox.hello_or_end();
     }
     if (hello->envoy != protocol::EnvoyState::Live)
@@ -151,7 +153,7 @@ class World {
   }
 
   bool volume_exists() {
-    const auto volumes = must(rig.engine().list_volumes({}));
+    const auto volumes = must(rig.engine().volumes().list({}));
     return std::ranges::any_of(volumes, [&](const auto& v) { return v.name == proxy.volume; });
   }
 
@@ -168,12 +170,12 @@ class World {
  private:
   std::string make_image() {
     const auto ensure = [this] {
-      return must(proxy::ensure_proxy_image(rig.engine(), testing::envoy_image(),
+      return must(proxy::ensure_proxy_image(rig.engine().images(), testing::envoy_image(),
                                             test::program("kindlb-agent"), {}, {}));
     };
-    const auto images = must(rig.engine().list_images({proxy::kProxyLabel})).size();
+    const auto images = must(rig.engine().images().list({proxy::kProxyLabel})).size();
     auto reference = ensure();
-    built = must(rig.engine().list_images({proxy::kProxyLabel})).size() > images;
+    built = must(rig.engine().images().list({proxy::kProxyLabel})).size() > images;
     CHECK(ensure() == reference);
     return reference;
   }
@@ -223,26 +225,26 @@ TEST_CASE_FIXTURE(World,
   }
   SUBCASE("it can be adopted, and serves again after a restart by itself") {
     const auto claimed = proxy::claimed_name(service_config().owner, kUnit);
-    must(rig.engine().rename_container(proxy.id, claimed));
-    const auto listed = must(proxy::list_proxies(rig.engine()));
+    must(rig.engine().containers().rename(proxy.id, claimed));
+    const auto listed = must(proxy::list_proxies(rig.engine().containers()));
     const auto found = std::ranges::find(listed, proxy.id, &proxy::Proxy::id);
     REQUIRE(found != listed.end());
     CHECK(found->role->role == proxy::Role::Claimed);
-    const auto state = must(proxy::read_state(rig.engine(), proxy.id));
+    const auto state = must(proxy::read_state(rig.engine().files(), proxy.id));
     REQUIRE(state.units.size() == 1);
     CHECK(state.units[0].revision == "r1");
     CHECK(state.units[0].acknowledged);
 
-    must(rig.engine().stop_container(proxy.id, std::chrono::seconds(5)));
+    must(rig.engine().containers().stop(proxy.id, std::chrono::seconds(5)));
     CHECK(testing::http_get(service(), std::chrono::seconds(1)) != "hello from behind");
-    must(proxy::start_proxy(rig.engine(), proxy));
+    must(proxy::start_proxy(rig.engine().containers(), proxy));
     const auto hello = connect();
     REQUIRE(hello.units.size() == 1);
     CHECK(testing::http_get(service()) == "hello from behind");
   }
 
   hub.close(proxy.id);
-  must(proxy::remove_proxy(rig.engine(), proxy));
+  must(proxy::remove_proxy(rig.engine().containers(), rig.engine().volumes(), proxy));
   CHECK_FALSE(volume_exists());
   rig.clean_up();
   CHECK(rig.leftovers().empty());

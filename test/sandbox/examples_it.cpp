@@ -12,8 +12,8 @@ using namespace kindlb;
 
 namespace {
 /// 198.51.100.200, unless another sandbox on this engine has that network.
-std::string address_to_choose(docker::Engine& engine, const std::string& network) {
-  for (const auto& subnet : testing::must(engine.inspect_network(network)).subnets) {
+std::string address_to_choose(docker::Networks& networks, const std::string& network) {
+  for (const auto& subnet : testing::must(networks.inspect(network)).subnets) {
     if (subnet.cidr.address.family() != core::IpFamily::V4) continue;
     auto address = subnet.cidr.first();
     for (int i = 0; i < 200; ++i) address = *address.next();
@@ -57,7 +57,7 @@ TEST_CASE("the sandbox keeps what the examples promise") {
   sandbox.await_up();
   const auto client = sandbox.client();
   it::Diary diary(client, "default");
-  apply_all(sandbox, address_to_choose(rig.engine(), sandbox.name()));
+  apply_all(sandbox, address_to_choose(rig.engine().networks(), sandbox.name()));
   const it::Cluster cluster{test::Rest(client), "default", diary};
   for (const auto& promise : it::promises()) it::check_promise(cluster, promise);
   CHECK(kubectl(sandbox, {"describe", "services"}).find("Endpoints:") != std::string::npos);

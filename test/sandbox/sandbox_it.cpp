@@ -157,7 +157,7 @@ TEST_CASE("a Service is served in the sandbox, and nothing stays behind") {
     CHECK_MESSAGE(sandbox.program->wait(40s) == 0, read(sandbox.folder / "log"));
     CHECK_FALSE(fs::exists(sandbox.config()));
   }
-  CHECK(rig.engine().inspect_network(name).error().kind == core::ErrorKind::NotFound);
-  CHECK(
-      testing::must(rig.engine().list_containers({"kindlb.dev/sandbox-workload=" + name})).empty());
+  CHECK(rig.engine().networks().inspect(name).error().kind == core::ErrorKind::NotFound);
+  CHECK(testing::must(rig.engine().containers().list({"kindlb.dev/sandbox-workload=" + name}))
+            .empty());
 }

@@ -104,10 +104,11 @@ class SandboxProgram {
   void check_gone(docker::Engine& engine) const {
     CHECK_FALSE(std::filesystem::exists(config()));
     CHECK_FALSE(std::filesystem::exists(config() + ".tmp"));
-    const auto network = engine.inspect_network(name());
+    const auto network = engine.networks().inspect(name());
     CHECK((!network && network.error().kind == core::ErrorKind::NotFound));
-    CHECK(testing::must(engine.list_containers({"kindlb.dev/sandbox-workload=" + name()})).empty());
-    CHECK(testing::must(engine.list_containers({"kindlb.dev/network=" + name()})).empty());
+    CHECK(
+        testing::must(engine.containers().list({"kindlb.dev/sandbox-workload=" + name()})).empty());
+    CHECK(testing::must(engine.containers().list({"kindlb.dev/network=" + name()})).empty());
   }
 
   std::filesystem::path folder;

@@ -53,20 +53,20 @@ docker::Network DockerRig::make_network(const std::string& prefix, bool ipv6) {
     spec.subnets = {{.cidr = subnet, .gateway = subnet.first().next()}};
     spec.enable_ipv6 = true;
   }
-  must(engine_->create_network(spec));
-  return must(engine_->inspect_network(network_));
+  must(engine_->networks().create(spec));
+  return must(engine_->networks().inspect(network_));
 }
 
 std::string DockerRig::start(docker::ContainerSpec spec) {
   spec.name = "kindlb-test-" + proxy::random_tag();
   spec.labels.emplace("kindlb-test", run_);
-  const auto id = must(engine_->create_container(spec));
-  must(engine_->start_container(id));
+  const auto id = must(engine_->containers().create(spec));
+  must(engine_->containers().start(id));
   return id;
 }
 
 std::string DockerRig::output_of(const std::string& id, const std::vector<std::string>& command) {
-  const auto stream = must(engine_->exec(id, command, "0"));
+  const auto stream = must(engine_->execs().start(id, command, "0"));
   docker::StreamDemux demux;
   std::string out;
   std::array<char, 4096> buffer;
@@ -81,23 +81,24 @@ std::string DockerRig::output_of(const std::string& id, const std::vector<std::s
 
 std::vector<std::string> DockerRig::leftovers() {
   std::vector<std::string> out;
-  for (const auto& container : must(engine_->list_containers({selector()})))
+  for (const auto& container : must(engine_->containers().list({selector()})))
     out.push_back("container " + container.name);
-  for (const auto& network : must(engine_->list_networks({selector()})))
+  for (const auto& network : must(engine_->networks().list({selector()})))
     out.push_back("network " + network.name);
-  for (const auto& proxy : must(proxy::list_proxies(*engine_)))
+  for (const auto& proxy : must(proxy::list_proxies(engine_->containers())))
     if (!network_.empty() && proxy.network == network_) out.push_back("proxy " + proxy.name);
   return out;
 }
 
 void DockerRig::clean_up() {
-  if (const auto proxies = proxy::list_proxies(*engine_))
+  if (const auto proxies = proxy::list_proxies(engine_->containers()))
     for (const auto& proxy : *proxies)
-      if (!network_.empty() && proxy.network == network_) (void)remove_proxy(*engine_, proxy);
-  if (const auto containers = engine_->list_containers({selector()}))
-    for (const auto& container : *containers) (void)engine_->remove_container(container.id);
-  if (const auto networks = engine_->list_networks({selector()}))
-    for (const auto& network : *networks) (void)engine_->remove_network(network.id);
+      if (!network_.empty() && proxy.network == network_)
+        (void)remove_proxy(engine_->containers(), engine_->volumes(), proxy);
+  if (const auto containers = engine_->containers().list({selector()}))
+    for (const auto& container : *containers) (void)engine_->containers().remove(container.id);
+  if (const auto networks = engine_->networks().list({selector()}))
+    for (const auto& network : *networks) (void)engine_->networks().remove(network.id);
 }
 
 }  // namespace kindlb::testing

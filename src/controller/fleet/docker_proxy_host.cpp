@@ -62,7 +62,7 @@ proxy::Proxy DockerProxyHost::cached_proxy(const std::string& id) {
 }
 
 core::Result<std::vector<HostedProxy>> DockerProxyHost::list() {
-  auto proxies = proxy::list_proxies(engine_);
+  auto proxies = proxy::list_proxies(engine_.containers());
   if (!proxies.ok()) return proxies.error();
   std::vector<HostedProxy> out;
   for (const auto& proxy : *proxies) {
@@ -79,7 +79,7 @@ void DockerProxyHost::read_states(std::vector<HostedProxy>& proxies) {
   std::atomic<std::size_t> next = 0;
   const auto read = [&] {
     for (auto i = next++; i < proxies.size(); i = next++)
-      if (auto state = proxy::read_state(engine_, proxies[i].id); state.ok())
+      if (auto state = proxy::read_state(engine_.files(), proxies[i].id); state.ok())
         proxies[i].state = std::move(state).value();
   };
   std::vector<std::jthread> readers;
@@ -88,7 +88,7 @@ void DockerProxyHost::read_states(std::vector<HostedProxy>& proxies) {
 }
 
 core::Result<std::uint32_t> DockerProxyHost::reserve_uid() {
-  const auto proxies = proxy::list_proxies(engine_);
+  const auto proxies = proxy::list_proxies(engine_.containers());
   if (!proxies.ok()) return proxies.error();
   const std::lock_guard lock(mutex_);
   auto in_use = reserved_uids_;
@@ -101,7 +101,7 @@ core::Result<std::uint32_t> DockerProxyHost::reserve_uid() {
 }
 
 core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
-  const auto facts = engine_.inspect_network(network);
+  const auto facts = engine_.networks().inspect(network);
   if (!facts.ok()) return facts.error();
   const auto uid = reserve_uid();
   if (!uid.ok()) return uid.error();
@@ -112,7 +112,7 @@ core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
   options.uid = *uid;
   options.tag = proxy::random_tag();
   options.pool = pool_;
-  auto created = proxy::create_proxy(engine_, options);
+  auto created = proxy::create_proxy(engine_.containers(), engine_.volumes(), options);
   if (created.ok()) cache_proxy(*created);
   {
     const std::lock_guard lock(mutex_);
@@ -125,22 +125,22 @@ core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
 }
 
 core::Result<void> DockerProxyHost::start(const std::string& id) {
-  return proxy::start_proxy(engine_, cached_proxy(id));
+  return proxy::start_proxy(engine_.containers(), cached_proxy(id));
 }
 
 core::Result<void> DockerProxyHost::rename(const std::string& id, const std::string& owner,
                                            const std::string& unit) {
   const auto key = protocol::parse_owner(owner).value_or(core::ServiceKey{"", "", owner});
-  return engine_.rename_container(id, proxy::claimed_name(key, unit));
+  return engine_.containers().rename(id, proxy::claimed_name(key, unit));
 }
 
 core::Result<void> DockerProxyHost::rename_shared(const std::string& id, const std::string& cluster,
                                                   unsigned number) {
-  return engine_.rename_container(id, proxy::shared_name(cluster, number));
+  return engine_.containers().rename(id, proxy::shared_name(cluster, number));
 }
 
 core::Result<void> DockerProxyHost::remove(const std::string& id) {
-  auto removed = proxy::remove_proxy(engine_, cached_proxy(id));
+  auto removed = proxy::remove_proxy(engine_.containers(), engine_.volumes(), cached_proxy(id));
   if (!removed.ok()) return removed;
   const std::lock_guard lock(mutex_);
   known_.erase(id);
@@ -148,7 +148,7 @@ core::Result<void> DockerProxyHost::remove(const std::string& id) {
 }
 
 core::Result<void> DockerProxyHost::connect(const std::string& id) {
-  auto stream = proxy::connect_agent(engine_, id);
+  auto stream = proxy::connect_agent(engine_.execs(), id);
   if (!stream.ok()) return stream.error();
   hub_.open(id, std::move(stream).value());
   return {};

@@ -18,8 +18,8 @@ docker::ContainerSpec box(const std::string& name) {
 
 struct World {
   World() {
-    engine.add_image("img");
-    engine.add_network({.name = "kind"});
+    engine.images().add("img");
+    engine.networks().add({.name = "kind"});
   }
   FakeEngine engine;
 };
@@ -27,51 +27,52 @@ struct World {
 }  // namespace
 
 TEST_CASE_FIXTURE(World, "a container has an address while it runs") {
-  const auto id = *engine.create_container(box("one"));
-  CHECK_FALSE(engine.container(id)->networks.at(0).ipv4);
-  REQUIRE(engine.start_container(id).ok());
-  CHECK(engine.container("one")->networks.at(0).ipv4->text() == "172.18.0.2");
-  CHECK(engine.inspect_network("kind")->members.size() == 1);
-  engine.die(id);
-  CHECK(engine.container(id)->state == docker::ContainerState::Exited);
-  CHECK(engine.inspect_network("kind")->members.empty());
+  const auto id = *engine.containers().create(box("one"));
+  CHECK_FALSE(engine.containers().find(id)->networks.at(0).ipv4);
+  REQUIRE(engine.containers().start(id).ok());
+  CHECK(engine.containers().find("one")->networks.at(0).ipv4->text() == "172.18.0.2");
+  CHECK(engine.networks().inspect("kind")->members.size() == 1);
+  engine.containers().die(id);
+  CHECK(engine.containers().find(id)->state == docker::ContainerState::Exited);
+  CHECK(engine.networks().inspect("kind")->members.empty());
 }
 
 TEST_CASE_FIXTURE(World, "names are unique and labels select") {
-  engine.add_container(box("one"));
-  CHECK(engine.create_container(box("one")).error().kind == ErrorKind::Conflict);
-  CHECK(engine.list_containers({"a=1"})->size() == 1);
-  CHECK(engine.list_containers({"a"})->size() == 1);
-  CHECK(engine.list_containers({"a=2"})->empty());
-  CHECK(engine.list_containers({"a", "b"})->empty());
+  engine.containers().add(box("one"));
+  CHECK(engine.containers().create(box("one")).error().kind == ErrorKind::Conflict);
+  CHECK(engine.containers().list({"a=1"})->size() == 1);
+  CHECK(engine.containers().list({"a"})->size() == 1);
+  CHECK(engine.containers().list({"a=2"})->empty());
+  CHECK(engine.containers().list({"a", "b"})->empty());
 }
 
 TEST_CASE_FIXTURE(World, "a scripted fault hits the next call only, and the journal has both") {
-  engine.fail_next("create_container", {ErrorKind::Unavailable, "x", "y"});
-  CHECK(engine.create_container(box("one")).error().kind == ErrorKind::Unavailable);
-  CHECK(engine.create_container(box("one")).ok());
-  CHECK(engine.journal() == FakeEngine::Strings{"create_container one", "create_container one"});
+  engine.calls().fail_next("create_container", {ErrorKind::Unavailable, "x", "y"});
+  CHECK(engine.containers().create(box("one")).error().kind == ErrorKind::Unavailable);
+  CHECK(engine.containers().create(box("one")).ok());
+  CHECK(engine.calls().journal() ==
+        FakeEngine::Strings{"create_container one", "create_container one"});
 }
 
 TEST_CASE_FIXTURE(World, "a volume in use cannot be removed") {
-  REQUIRE(engine.create_volume({.name = "v", .labels = {}}).ok());
+  REQUIRE(engine.volumes().create({.name = "v", .labels = {}}).ok());
   auto spec = box("one");
   spec.volumes = {{"v", "/v"}};
-  const auto id = engine.add_container(spec);
-  CHECK(engine.remove_volume("v").error().kind == ErrorKind::Conflict);
-  REQUIRE(engine.remove_container(id).ok());
-  CHECK(engine.remove_volume("v").ok());
+  const auto id = engine.containers().add(spec);
+  CHECK(engine.volumes().remove("v").error().kind == ErrorKind::Conflict);
+  REQUIRE(engine.containers().remove(id).ok());
+  CHECK(engine.volumes().remove("v").ok());
 }
 
 TEST_CASE_FIXTURE(World,
                   "subscribers see what happens after they opened, until the stream breaks") {
-  engine.add_container(box("before"));
+  engine.containers().add(box("before"));
   std::vector<std::string> seen;
-  const auto result = engine.events(
+  const auto result = engine.system().events(
       [&] {
-        engine.add_container(box("after"));
-        engine.vanish("after");
-        engine.break_events();
+        engine.containers().add(box("after"));
+        engine.containers().vanish("after");
+        engine.system().break_events();
       },
       [&](const docker::Event& event) {
         seen.push_back(event.action + " " + event.attributes.at("name"));
@@ -84,7 +85,7 @@ TEST_CASE_FIXTURE(World,
 
 TEST_CASE_FIXTURE(World, "a stop request ends a silent subscription") {
   std::jthread listener([&](const std::stop_token& stop) {
-    CHECK(engine
+    CHECK(engine.system()
               .events(
                   {}, [](const docker::Event&) {}, stop)
               .error()
@@ -92,18 +93,18 @@ TEST_CASE_FIXTURE(World, "a stop request ends a silent subscription") {
   });
   listener.request_stop();
   listener.join();
-  CHECK(engine.subscribers() == 0);
+  CHECK(engine.system().subscribers() == 0);
 }
 
 TEST_CASE_FIXTURE(World, "exec returns the stream that the hook gives") {
-  const auto id = engine.add_container(box("one"));
+  const auto id = engine.containers().add(box("one"));
   std::shared_ptr<testing::ProcessEnd> process;
-  engine.on_exec([&](const docker::Container&, const FakeEngine::Strings&) {
+  engine.execs().on_start([&](const docker::Container&, const FakeEngine::Strings&) {
     auto pair = testing::make_stream_pair();
     process = pair.process;
     return core::Result<docker::ExecStream>(std::move(pair.stream));
   });
-  auto stream = engine.exec(id, {"x"}, "0");
+  auto stream = engine.execs().start(id, {"x"}, "0");
   REQUIRE(stream.ok());
   REQUIRE((*stream)->write("hello\n", std::chrono::seconds(1)).ok());
   CHECK(process->read_line() == "hello");

@@ -2,7 +2,7 @@
 // An exec's attached streams over a socket pair: kindlb's end is an ExecStream as the engine gives
 // it, the other end plays the process. For channel tests and for agents played in process.
 
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/execs.hpp"
 
 #include <chrono>
 #include <memory>

@@ -3,7 +3,8 @@
 // functions of a container list, except for connect_cluster(), which blocks.
 
 #include "kindlb/core/result.hpp"
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/container_files.hpp"
+#include "kindlb/docker/containers.hpp"
 #include "kindlb/http/client.hpp"
 
 #include <map>
@@ -62,6 +63,7 @@ struct ClusterConnection {
 
 /// Read the admin kubeconfig from a control-plane container and try api_urls() until one answers.
 /// Blocks.
-core::Result<ClusterConnection> connect_cluster(docker::Engine& engine, const KindCluster& cluster);
+core::Result<ClusterConnection> connect_cluster(docker::ContainerFiles& files,
+                                                const KindCluster& cluster);
 
 }  // namespace kindlb::controller

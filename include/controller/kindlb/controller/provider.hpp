@@ -36,7 +36,7 @@ struct ProviderSettings {
 };
 
 /// Return the image that proxies are made from; build it if it is missing.
-core::Result<std::string> proxy_image(docker::Engine& engine, const ProviderSettings& settings,
+core::Result<std::string> proxy_image(docker::Images& images, const ProviderSettings& settings,
                                       const std::stop_token& stop);
 
 /// Serve until `stop`: the one cluster given, else every kind cluster of the engine.

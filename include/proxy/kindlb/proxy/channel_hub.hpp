@@ -10,7 +10,7 @@
 // Invariant: a proxy has at most one channel. open() replaces the former one, whose messages are no
 // longer delivered, so that an answer never arrives on behalf of a channel that was given up.
 
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/execs.hpp"
 #include "kindlb/protocol/protocol.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 // A proxy container on the engine: its name and labels, and how it is created, found again and
-// removed. What it serves is not known here (see protocol.hpp). Functions that take an engine
-// block; all may be called from several threads at once.
+// removed. What it serves is not known here (see protocol.hpp). Functions that take a part of
+// the engine block; all may be called from several threads at once.
 //
 // All state of a proxy is outside of kindlb, so that any later kindlb can adopt it:
 //  - labels, fixed at creation, say what the container is: ours, its network, its uid, its image,
@@ -13,7 +13,10 @@
 // older version left behind.
 
 #include "kindlb/core/service.hpp"
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/container_files.hpp"
+#include "kindlb/docker/containers.hpp"
+#include "kindlb/docker/execs.hpp"
+#include "kindlb/docker/volumes.hpp"
 #include "kindlb/protocol/protocol.hpp"
 
 #include <cstdint>
@@ -104,18 +107,20 @@ struct CreateOptions {
 docker::ContainerSpec container_spec(const CreateOptions& options);
 
 /// Create and start a warm proxy. On failure nothing of it stays behind.
-core::Result<Proxy> create_proxy(docker::Engine& engine, const CreateOptions& options);
+core::Result<Proxy> create_proxy(docker::Containers& containers, docker::Volumes& volumes,
+                                 const CreateOptions& options);
 /// Return all proxies of any kindlb on this engine, running or not.
-core::Result<std::vector<Proxy>> list_proxies(docker::Engine& engine);
-core::Result<void> start_proxy(docker::Engine& engine, const Proxy& proxy);
+core::Result<std::vector<Proxy>> list_proxies(docker::Containers& containers);
+core::Result<void> start_proxy(docker::Containers& containers, const Proxy& proxy);
 /// Remove the container, then its volume. What does not exist counts as removed, so that a removal
 /// that failed half-way can be repeated.
-core::Result<void> remove_proxy(docker::Engine& engine, const Proxy& proxy);
+core::Result<void> remove_proxy(docker::Containers& containers, docker::Volumes& volumes,
+                                const Proxy& proxy);
 /// Return the state that the agent wrote last, whether the container runs or not: from the summary
 /// link if it is there, else from the file.
-core::Result<protocol::AgentState> read_state(docker::Engine& engine, const std::string& id);
+core::Result<protocol::AgentState> read_state(docker::ContainerFiles& files, const std::string& id);
 /// Open a stream to the agent's socket, for ChannelHub::open. The engine runs `kindlb-agent
 /// connect` in the container for it, so no port is opened.
-core::Result<docker::ExecStream> connect_agent(docker::Engine& engine, const std::string& id);
+core::Result<docker::ExecStream> connect_agent(docker::Execs& execs, const std::string& id);
 
 }  // namespace kindlb::proxy

@@ -5,7 +5,7 @@
 // The image's tag is a hash of everything it is built from. Proxies carry that hash in kAgentLabel,
 // so that a kindlb with another agent or another Envoy recognises outdated ones.
 
-#include "kindlb/docker/engine.hpp"
+#include "kindlb/docker/images.hpp"
 
 #include <stop_token>
 #include <string>
@@ -22,7 +22,7 @@ std::string dockerfile(const std::string& envoy_image);
 /// Return the image's reference; build the image if the engine has none of that content. Pulls
 /// `envoy_image` if the engine does not have it; if that fails, the error says what to do.
 /// ErrorKind::Invalid: the reference is malformed, or the agent cannot be read.
-core::Result<std::string> ensure_proxy_image(docker::Engine& engine, const std::string& envoy_image,
+core::Result<std::string> ensure_proxy_image(docker::Images& images, const std::string& envoy_image,
                                              const std::string& agent_binary_path,
                                              const docker::Progress& progress,
                                              std::stop_token stop);

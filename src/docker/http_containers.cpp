@@ -45,51 +45,51 @@ Result<std::string> only_file(std::string_view archive, const std::string& path,
 
 }  // namespace
 
-Result<std::vector<Container>> HttpEngine::list_containers(const std::vector<std::string>& labels) {
+Result<std::vector<Container>> HttpContainers::list(const std::vector<std::string>& labels) {
   const Query query = {{"all", "1"}, {"filters", encode_filters({{"label", labels}})}};
   return transport_.fetch(get(with_query("/containers/json", query)), "list containers",
                           decode_container_list);
 }
 
-Result<Container> HttpEngine::inspect_container(const std::string& id) {
+Result<Container> HttpContainers::inspect(const std::string& id) {
   return transport_.fetch(get(container_path(id, "/json")), "inspect container " + id,
                           decode_container);
 }
 
-Result<std::string> HttpEngine::create_container(const ContainerSpec& spec) {
+Result<std::string> HttpContainers::create(const ContainerSpec& spec) {
   return transport_.fetch(
       post(with_query("/containers/create", {{"name", spec.name}}), encode_container(spec)),
       "create container " + spec.name, decode_id);
 }
 
-Result<void> HttpEngine::start_container(const std::string& id) {
+Result<void> HttpContainers::start(const std::string& id) {
   return transport_.command(post(container_path(id, "/start")), "start container " + id);
 }
 
-Result<void> HttpEngine::stop_container(const std::string& id, std::chrono::seconds grace) {
+Result<void> HttpContainers::stop(const std::string& id, std::chrono::seconds grace) {
   auto request =
       post(with_query(container_path(id, "/stop"), {{"t", std::to_string(grace.count())}}));
   request.timeout = grace + kProcessTimeout;
   return transport_.command(std::move(request), "stop container " + id);
 }
 
-Result<void> HttpEngine::kill_container(const std::string& id, const std::string& signal) {
+Result<void> HttpContainers::kill(const std::string& id, const std::string& signal) {
   return transport_.command(post(with_query(container_path(id, "/kill"), {{"signal", signal}})),
                             fmt::format("send {} to container {}", signal, id));
 }
 
-Result<void> HttpEngine::rename_container(const std::string& id, const std::string& name) {
+Result<void> HttpContainers::rename(const std::string& id, const std::string& name) {
   return transport_.command(post(with_query(container_path(id, "/rename"), {{"name", name}})),
                             fmt::format("rename container {} to {}", id, name));
 }
 
-Result<void> HttpEngine::remove_container(const std::string& id) {
+Result<void> HttpContainers::remove(const std::string& id) {
   return transport_.command(
-      remove(with_query(container_path(id, ""), {{"force", "1"}, {"v", "1"}})),
+      http_delete(with_query(container_path(id, ""), {{"force", "1"}, {"v", "1"}})),
       "remove container " + id);
 }
 
-Result<std::string> HttpEngine::read_file(const std::string& id, const std::string& path) {
+Result<std::string> HttpContainerFiles::read_file(const std::string& id, const std::string& path) {
   const std::string operation = fmt::format("read {} in container {}", path, id);
   auto request = get(with_query(container_path(id, "/archive"), {{"path", path}}));
   request.max_body = kMaxFile + kTarOverhead;
@@ -98,7 +98,7 @@ Result<std::string> HttpEngine::read_file(const std::string& id, const std::stri
   return only_file(*archive, path, operation);
 }
 
-Result<std::string> HttpEngine::read_link(const std::string& id, const std::string& path) {
+Result<std::string> HttpContainerFiles::read_link(const std::string& id, const std::string& path) {
   const std::string operation = fmt::format("inspect {} in container {}", path, id);
   http::Request request{.method = "HEAD",
                         .target = with_query(container_path(id, "/archive"), {{"path", path}}),
@@ -111,8 +111,8 @@ Result<std::string> HttpEngine::read_link(const std::string& id, const std::stri
   return *std::move(target);
 }
 
-Result<void> HttpEngine::put_archive(const std::string& id, const std::string& path,
-                                     const std::string& tar) {
+Result<void> HttpContainerFiles::put_archive(const std::string& id, const std::string& path,
+                                             const std::string& tar) {
   http::Request request{.method = "PUT",
                         .target = with_query(container_path(id, "/archive"), {{"path", path}}),
                         .headers = {{"Content-Type", "application/x-tar"}},
@@ -122,7 +122,7 @@ Result<void> HttpEngine::put_archive(const std::string& id, const std::string& p
                             fmt::format("copy files to {} in container {}", path, id));
 }
 
-Result<ExecStream> HttpEngine::exec(const std::string& id, const std::vector<std::string>& command,
+Result<ExecStream> HttpExecs::start(const std::string& id, const std::vector<std::string>& command,
                                     const std::string& user) {
   const std::string operation =
       fmt::format("run {} in container {}", command.empty() ? "nothing" : command.front(), id);

@@ -33,27 +33,27 @@ http::Request with_long_timeouts(http::Request request) {
 
 }  // namespace
 
-Result<Image> HttpEngine::inspect_image(const std::string& reference) {
+Result<Image> HttpImages::inspect(const std::string& reference) {
   return transport_.fetch(get(image_path(reference, "/json")), "inspect image " + reference,
                           decode_image);
 }
 
-Result<std::vector<Image>> HttpEngine::list_images(const std::vector<std::string>& labels) {
+Result<std::vector<Image>> HttpImages::list(const std::vector<std::string>& labels) {
   const Query query = {{"filters", encode_filters({{"label", labels}})}};
   return transport_.fetch(get(with_query("/images/json", query)), "list images", decode_image_list);
 }
 
-Result<void> HttpEngine::pull_image(const std::string& reference, const Progress& progress,
-                                    std::stop_token stop) {
+Result<void> HttpImages::pull(const std::string& reference, const Progress& progress,
+                              std::stop_token stop) {
   const auto [name, version] = split_reference(reference);
   auto request = post(with_query("/images/create", {{"fromImage", name}, {"tag", version}}));
   return run_with_progress(with_long_timeouts(std::move(request)), "pull image " + reference,
                            progress, stop);
 }
 
-Result<void> HttpEngine::build_image(const std::string& tag, const std::string& context_tar,
-                                     const Labels& labels, const Progress& progress,
-                                     std::stop_token stop) {
+Result<void> HttpImages::build(const std::string& tag, const std::string& context_tar,
+                               const Labels& labels, const Progress& progress,
+                               std::stop_token stop) {
   const Query query = {{"t", tag}, {"labels", encode_labels(labels)}, {"forcerm", "1"}};
   http::Request request{.method = "POST",
                         .target = with_query("/build", query),
@@ -63,7 +63,7 @@ Result<void> HttpEngine::build_image(const std::string& tag, const std::string& 
                            stop);
 }
 
-Result<void> HttpEngine::run_with_progress(http::Request request, const std::string& operation,
+Result<void> HttpImages::run_with_progress(http::Request request, const std::string& operation,
                                            const Progress& progress, const std::stop_token& stop) {
   std::string failure;
   const auto on_line = [&](std::string_view text) {
@@ -79,8 +79,8 @@ Result<void> HttpEngine::run_with_progress(http::Request request, const std::str
   return ended;
 }
 
-Result<void> HttpEngine::remove_image(const std::string& reference) {
-  return transport_.command(remove(image_path(reference, "")), "remove image " + reference);
+Result<void> HttpImages::remove(const std::string& reference) {
+  return transport_.command(http_delete(image_path(reference, "")), "remove image " + reference);
 }
 
 }  // namespace kindlb::docker
