@@ -3,8 +3,8 @@
 // NACK then belongs to the requests of that update and to no other.
 //
 // It waits for Envoy's decision and reports it; what follows from a decision is for EnvoyUpdates.
-// Before any of its events is called for the last time, the update is over: the callee may start
-// the next one. Runs on the loop, which must outlive it as must the source; not thread-safe.
+// When `decided` or `timed_out` is called, the update is over: the callee may start the next one.
+// Runs on the loop, which must outlive it as must the source; not thread-safe.
 
 #include "envoy/ack_source.hpp"
 #include "loop.hpp"
