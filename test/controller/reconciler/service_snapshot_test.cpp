@@ -75,7 +75,7 @@ TEST_CASE("a snapshot has the network's facts, the memory and the time") {
   FakeWorld world;
   LoopThread thread(world.clock);
   controller::Fleet fleet(thread.loop(), thread.engine_work(), world.host, {}, {});
-  controller::Networks networks(thread.loop(), thread.engine_work(), world.engine,
+  controller::Networks networks(thread.loop(), thread.engine_work(), world.engine.networks(),
                                 [](const std::string&) {});
   thread.start();
   Clusters clusters;
