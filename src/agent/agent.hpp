@@ -9,10 +9,10 @@
 // This class only composes: it starts and stops the parts, passes messages of kindlb and events of
 // Envoy on to them, and reports the state. Who owns what:
 //
-//   CommittedUnits   what is served, and stored          Requests       what is asked for, how far
-//   RequestIntake    a request until the queue           EnvoyUpdates   from the queue to its
-//   answer NetworkSync      addresses and routes                UdpRules       draining, quarantine
-//   XdsPublisher     Envoy's files and their versions    Supervisor     Envoy's process
+//   CommittedUnits  what is served, and stored      Requests      what is asked for, how far
+//   RequestIntake   a request until the queue       EnvoyUpdates  from the queue to the answer
+//   NetworkSync     addresses and routes            UdpRules      draining, quarantine
+//   XdsPublisher    Envoy's files, their versions   Supervisor    Envoy's process
 //
 // Everything runs on one event loop; not thread-safe. The object lives as long as the process.
 

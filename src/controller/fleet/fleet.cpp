@@ -1,172 +1,288 @@
 #include "fleet/fleet.hpp"
 
-#include "fleet/render_unit.hpp"
 #include "kindlb/log/log.hpp"
+#include "kindlb/proxy/containers.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace kindlb::controller {
 
-namespace {
-
-/// A Service that is deleted before its claim must not keep a proxy out of the pool for long.
-constexpr std::chrono::seconds kReservationTime{10};
-/// Longer than the agent's own timeouts for Envoy's confirmation and for probes: when this passes,
-/// the agent hangs or the answer is lost.
-constexpr std::chrono::seconds kAnswerTimeout{30};
-
-std::vector<core::IpAddress> addresses_only(const std::vector<core::Cidr>& addresses) {
-  std::vector<core::IpAddress> out;
-  out.reserve(addresses.size());
-  for (const auto& address : addresses) out.push_back(address.address);
-  return out;
-}
-
-}  // namespace
-
 Fleet::Fleet(Loop& loop, base::ThreadPool& executor, ProxyHost& host, FleetOptions options,
              Callbacks callbacks)
     : loop_(loop),
-      executor_(executor),
-      host_(host),
-      options_(options),
-      callbacks_(std::move(callbacks)) {}
+      callbacks_(std::move(callbacks)),
+      host_(loop, executor, host),
+      channels_(loop, host_, roster_,
+                {.lost =
+                     [this](const std::string& id) {
+                       roster_.forget_sent(id);
+                       notify_units(id);
+                     },
+                 .container_missing = [this](const std::string& id) { container_destroyed(id); },
+                 .doubtful = [this] { discover(); }}),
+      messages_(roster_, channels_,
+                {.changed = callbacks_.changed,
+                 .unneeded = [this](const std::string& id) { containers_.remove(id); },
+                 .warm = [this] { pool_.on_started(); },
+                 .adopted = callbacks_.discovered}),
+      containers_(loop, host_, roster_,
+                  {.started = [this](const std::string& id) { container_started(id); },
+                   .removed =
+                       [this](const std::string& id) {
+                         drop(id);
+                         pool_.refill_after_loss();
+                       },
+                   .start_again = [this](const std::string& id) { notify_units(id); }}),
+      placement_(roster_, options.services_per_proxy,
+                 [this](const std::string& id) { return channels_.is_open(id); }),
+      pool_(loop, host_, roster_, {options.warm_proxies, options.refill_delay},
+            {.created =
+                 [this](HostedProxy proxy) {
+                   channels_.open(roster_.add(std::move(proxy)).container.id);
+                 },
+             .unneeded = [this](const std::string& id) { containers_.remove(id); }}),
+      discovery_(loop, host_, roster_,
+                 {.gone = [this](const std::string& id) { container_destroyed(id); },
+                  .found = [this](HostedProxy found) { adopt(std::move(found)); },
+                  .finished =
+                      [this] {
+                        pool_.allow();
+                        callbacks_.discovered();
+                        pool_.refill_soon();
+                        channels_.open_next_adopted();
+                      }}) {}
+
+// ---- what is known -----------------------------------------------------------------------------
 
 core::ProxyView Fleet::view(const std::string& unit) const {
-  core::ProxyView out;
-  out.coming = pending_for(unit) != nullptr;
-  const auto held = find(unit);
-  if (!held) return out;
-  if (held.proxy->removing || held.unit->releasing()) {
-    out.coming = true;  // neither to be claimed again nor to be torn down until it is gone
-    return out;
-  }
-  out.present = true;
-  out.live = held.proxy->host.running && held.proxy->envoy == protocol::EnvoyState::Live;
-  out.trouble = held.proxy->trouble;
-  out.acknowledged = held.unit->acknowledged;
-  out.sent = held.unit->sent;
-  out.rejected = held.unit->rejected;
-  out.rejection = held.unit->rejection;
-  out.address_refused = held.unit->address_refused;
-  out.reach = held.unit->reach;
-  out.reach_detail = held.unit->reach_detail;
-  out.addresses = addresses_only(held.unit->addresses);
+  auto out = roster_.view(unit);
+  out.coming = out.coming || placement_.is_waiting(unit);
   return out;
 }
 
 std::vector<Fleet::HeldUnit> Fleet::held_units() const {
   std::vector<HeldUnit> out;
-  for (const auto& [id, proxy] : proxies_) {
+  for (const auto& [id, proxy] : roster_.proxies()) {
     if (proxy.removing) continue;
     for (const auto& [name, unit] : proxy.units)
-      if (!unit.releasing()) out.push_back({id, name, unit.owner, proxy.host.running});
+      if (!unit.releasing()) out.push_back({name, unit.owner()});
   }
   return out;
 }
 
 std::map<core::IpAddress, std::string> Fleet::held_addresses(const std::string& network) const {
-  std::map<core::IpAddress, std::string> out;
-  for (const auto& [id, proxy] : proxies_) {
-    if (proxy.host.network != network) continue;
-    for (const auto& [name, unit] : proxy.units)
-      for (const auto& address : unit.addresses) out.emplace(address.address, name);
-  }
-  for (const auto& [id, foreign] : foreign_proxies_)
-    if (foreign.network == network) out.insert(foreign.addresses.begin(), foreign.addresses.end());
+  auto out = roster_.addresses_on(network);
+  out.merge(discovery_.foreign_addresses(network));
   return out;
 }
 
 std::size_t Fleet::warm_count() const {
+  const auto& proxies = roster_.proxies();
   return static_cast<std::size_t>(
-      std::count_if(proxies_.begin(), proxies_.end(), [](const auto& item) {
-        const auto& proxy = item.second;
-        return proxy.warm() && !proxy.removing && proxy.channel == Channel::Open;
+      std::count_if(proxies.begin(), proxies.end(), [this](const auto& item) {
+        return item.second.warm() && !item.second.removing && channels_.is_open(item.first);
       }));
 }
 
 bool Fleet::has_warm() const {
-  return !creating_warm_.empty() ||
-         std::any_of(proxies_.begin(), proxies_.end(),
-                     [](const auto& item) { return item.second.warm(); });
+  const auto& proxies = roster_.proxies();
+  return pool_.is_creating() || std::any_of(proxies.begin(), proxies.end(),
+                                            [](const auto& item) { return item.second.warm(); });
 }
 
+// ---- what plans ask for ------------------------------------------------------------------------
+
 void Fleet::prepare(const ProxyRequest& request, const std::vector<core::Cidr>& addresses) {
-  if (find(request.unit) || pending_for(request.unit) != nullptr) return;
-  const auto chosen = choose_proxy(request);
-  const auto found = chosen ? proxies_.find(*chosen) : proxies_.end();
-  if (found == proxies_.end()) return;
-  auto& reservations = found->second.reservations;
-  const auto now = loop_.now();
-  std::erase_if(reservations,
-                [&](const auto& reservation) { return reservation.second.until <= now; });
-  if (!reservations
-           .try_emplace(request.unit,
-                        Reservation{request.cluster(), request.watches, now + kReservationTime})
-           .second)
-    return;
-  send(found->second, request.unit, protocol::Prepare{next_id_++, addresses});
+  if (roster_.holder_of(request.unit) != nullptr || placement_.is_waiting(request.unit)) return;
+  const auto chosen = placement_.choose(request, loop_.now());
+  if (!chosen || roster_.find(*chosen) == nullptr) return;
+  if (!placement_.reserve(*chosen, request, loop_.now())) return;
+  channels_.send(*chosen, request.unit, protocol::Prepare{channels_.next_request_id(), addresses});
 }
 
 void Fleet::claim(const ProxyRequest& request) {
-  if (find(request.unit) || pending_for(request.unit) != nullptr) return;
-  const auto chosen = choose_proxy(request);
-  if (!chosen) return create_for(request);
-  // A proxy that is being created is as good a choice as an existing one.
-  if (const auto coming = pending_.find(*chosen); coming != pending_.end()) {
-    coming->second.requests.emplace(request.unit, request);
+  if (roster_.holder_of(request.unit) != nullptr || placement_.is_waiting(request.unit)) return;
+  const auto chosen = placement_.choose(request, loop_.now());
+  if (!chosen) {
+    const auto done = [this, pending = placement_.begin(request)](auto result) {
+      created(pending, std::move(result));
+    };
+    return host_.create(request.network, done);
+  }
+  if (placement_.join(*chosen, request)) return;
+  const bool was_warm = roster_.find(*chosen)->warm();
+  assign(*chosen, request);
+  if (was_warm) pool_.refill_after_claim();
+  callbacks_.changed(request.unit);
+}
+
+/// The name tells people what the container serves. It is written after the claim and may fail or
+/// come late: ownership is what the agent holds, not the name. A container that a crashed kindlb
+/// left with a stale name is renamed by its next claim.
+void Fleet::assign(const std::string& id, const ProxyRequest& request) {
+  const auto& proxy = *roster_.find(id);
+  const bool first = proxy.warm();
+  roster_.assign(id, request);
+  placement_.cancel_reservation(id, request.unit);
+  if (!first) return;
+  if (const auto number = placement_.next_number(proxy.cluster)) roster_.set_number(id, number);
+  const auto renamed = [owner = request.owner](const core::Result<void>& result) {
+    if (!result.ok()) log::debug("{}: cannot rename its proxy: {}", owner, result.error().text());
+  };
+  if (proxy.number == 0) return host_.rename(id, request.owner, request.unit, renamed);
+  host_.rename_shared(id, proxy.cluster, proxy.number, renamed);
+}
+
+void Fleet::created(const std::string& pending, core::Result<HostedProxy> result) {
+  const auto waiting = placement_.finish(pending);
+  if (!result.ok()) {
+    for (const auto& [unit, request] : waiting.requests)
+      callbacks_.claim_failed(unit, result.error());
     return;
   }
-  auto& proxy = proxies_.at(*chosen);
-  const bool was_warm = proxy.warm();
-  assign(proxy, request);
-  if (was_warm) refill_soon(options_.refill_delay);
-  callbacks_.changed(request.unit);
+  const auto& proxy = roster_.add(std::move(result).value());
+  const auto& id = proxy.container.id;
+  for (const auto& [unit, request] : waiting.requests)
+    if (roster_.holder_of(unit) == nullptr) assign(id, request);
+  // All requests were withdrawn, or their units were meanwhile adopted from other proxies.
+  if (waiting.unwanted || proxy.warm()) return containers_.remove(id);
+  channels_.open(id);
+  notify_units(id);
 }
 
 void Fleet::apply(const std::string& name, const core::ProxyConfig& config,
                   const core::Revision& revision, const std::vector<core::Probe>& probes) {
-  const auto [proxy, unit] = find(name);
-  if (unit == nullptr || proxy->removing || unit->releasing()) return;
+  auto* unit = roster_.unit(name);
+  if (unit == nullptr || unit->releasing()) return;
+  const auto& proxy = *roster_.holder_of(name);
+  if (proxy.removing) return;
   // A Service that grows beyond its proxy leaves it; once the release is confirmed, its next plan
   // claims another proxy, and the address moves along.
-  unit->watches = core::watches_of(config);
-  if (outgrows(*proxy, name, unit->watches)) {
+  unit->set_watches(core::watches_of(config));
+  if (placement_.outgrows(proxy, name, loop_.now())) {
     log::info("{}: needs more file watches than its proxy has left; moving it to another proxy",
-              unit->owner);
-    return release_unit(*proxy, name);
+              unit->owner());
+    return messages_.release(name);
   }
-  unit->sent = revision;
-  unit->reach = probes.empty() ? unit->reach : core::Reach::Unknown;
-  unit->addresses = config.addresses;
-  unit->last_apply = next_id_++;
-  loop_.after(kAnswerTimeout, [this, name, id = unit->last_apply] { on_answer_timeout(name, id); });
-  log::debug("{}: sending revision {} with {} probes", unit->owner, revision.text(), probes.size());
-  send(*proxy, name, protocol::Apply{unit->last_apply, render_unit(config, revision), probes});
+  messages_.apply(config, revision, probes);
 }
 
-/// An agent that does not answer hangs, or its answer was lost. The Hello on a new channel says
-/// what it holds, and what is missing is sent again. Only the newest request counts: the timers of
-/// older ones find another id and do nothing.
-void Fleet::on_answer_timeout(const std::string& name, std::uint64_t message) {
-  const auto [proxy, unit] = find(name);
-  if (unit == nullptr || proxy->removing || proxy->channel == Channel::Opening) return;
-  const bool unanswered = unit->releasing() ? unit->release_id == message
-                                            : unit->last_apply == message && !unit->sent.empty();
-  if (!unanswered) return;
-  log::warn("{}: the proxy's agent does not answer; reconnecting", unit->owner);
-  reconnect(*proxy);
+void Fleet::remove(const std::string& unit) {
+  switch (placement_.withdraw(unit)) {
+    case Placement::Withdrawal::Last:
+      return;
+    case Placement::Withdrawal::Withdrawn:
+      return callbacks_.changed(unit);
+    case Placement::Withdrawal::NotWaiting:
+      if (roster_.unit(unit) != nullptr) messages_.release(unit);
+  }
 }
 
 void Fleet::forget_failure(const std::string& name) {
-  const auto [proxy, unit] = find(name);
+  auto* unit = roster_.unit(name);
   if (unit == nullptr) return;
-  unit->rejected = {};
-  unit->rejection.clear();
-  unit->address_refused = false;
-  unit->reach = core::Reach::Unknown;
+  unit->forget_failure();
   callbacks_.changed(name);
+}
+
+void Fleet::start(const std::string& unit) {
+  if (const auto* proxy = roster_.holder_of(unit)) containers_.start(proxy->container.id);
+}
+
+// ---- what happens to containers ----------------------------------------------------------------
+
+void Fleet::container_started(const std::string& id) {
+  const auto* proxy = roster_.find(id);
+  if (proxy == nullptr || proxy->container.running) return;
+  roster_.container_started(id);
+  channels_.on_restart(id);
+  notify_units(id);
+}
+
+void Fleet::container_died(const std::string& id) {
+  const auto* proxy = roster_.find(id);
+  if (proxy == nullptr || !proxy->reachable()) return;
+  roster_.container_stopped(id);
+  if (proxy->warm()) {
+    pool_.on_died();
+    return containers_.remove(id);
+  }
+  log::warn("{}: its proxy container has stopped", proxy->description());
+  notify_units(id);
+}
+
+void Fleet::container_destroyed(const std::string& id) {
+  discovery_.forget(id);
+  const auto* proxy = roster_.find(id);
+  if (proxy == nullptr) return;
+  if (!proxy->removing)
+    log::warn("proxy {}: its container was removed by another program", proxy->container.name);
+  drop(id);
+  containers_.remove_rest(id);
+  pool_.refill_after_loss();
+}
+
+/// Forget a proxy whose container no longer exists; its units are planned again.
+void Fleet::drop(const std::string& id) {
+  const auto units = roster_.drop(id);
+  channels_.forget(id);
+  containers_.forget(id);
+  placement_.forget(id);
+  for (const auto& unit : units) callbacks_.changed(unit);
+}
+
+/// Adopt a proxy that an earlier run left, or compare one that is known with what is found. What
+/// its agent's state lists as acknowledged counts as acknowledged, without a channel and without a
+/// single message, so that a restart writes nothing to the API (docs/contract.md §2) and traffic is
+/// not touched (§5). A proxy whose state cannot be read is asked by its Hello before anything is
+/// decided about it.
+void Fleet::adopt(HostedProxy found) {
+  const auto id = found.id;
+  if (knows(id)) return found.running ? container_started(id) : container_died(id);
+  // The executor may be creating it at this moment: then created() or the pool adds it, with the
+  // requests that wait for it. Adopting it here as well would offer it to other Services.
+  const bool empty = !found.state || found.state->units.empty();
+  if (empty && (pool_.is_creating() || placement_.has_pending())) return;
+  const auto state = std::exchange(found.state, std::nullopt);
+  const auto& proxy = roster_.add(std::move(found));
+  if (const auto name = proxy::parse_name(proxy.container.name))
+    roster_.set_number(id, name->number);
+  if (state) {
+    roster_.set_envoy(id, proxy.container.running ? state->envoy : protocol::EnvoyState::Down);
+    roster_.set_capacity(id, state->watches);
+    messages_.take_report(id, state->units);
+  }
+  if (proxy.removing) return;
+  if (proxy.warm()) {
+    if (proxy.container.running && (proxy.container.current || !state)) return channels_.open(id);
+    return containers_.remove(id);  // outdated, or stopped and thus of no use to the pool
+  }
+  if (!proxy.container.running) roster_.set_trouble(id, "its container is stopped");
+  log::debug("proxy {}: adopted, serving {}", proxy.container.name, proxy.description());
+  notify_units(id);
+}
+
+void Fleet::notify_units(const std::string& id) const {
+  for (const auto& unit : roster_.units_of(id)) callbacks_.changed(unit);
+}
+
+// ---- what agents say ---------------------------------------------------------------------------
+
+/// Called on the host's thread. Messages of a proxy that is being removed no longer matter.
+void Fleet::on_agent_message(const std::string& id, protocol::Message message) {
+  loop_.post([this, id, message = std::move(message)] {
+    const auto* proxy = roster_.find(id);
+    if (proxy != nullptr && !proxy->removing) messages_.receive(id, message);
+  });
+}
+
+void Fleet::on_channel_closed(const std::string& id, const std::string& why) {
+  loop_.post([this, id, why] {
+    if (roster_.find(id) == nullptr) return;
+    roster_.forget_sent(id);
+    if (channels_.on_closed(id, why)) notify_units(id);
+  });
 }
 
 }  // namespace kindlb::controller

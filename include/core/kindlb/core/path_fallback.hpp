@@ -1,8 +1,9 @@
 #pragma once
 // From the direct path to node ports and back: a state machine per Service, pure.
 //
-//   Untried ──no pod answers──► Blocked ──a retry reaches a pod──► Proven ──no pod answers──►
-//   Blocked
+//   Untried ──no pod answers──► Blocked ──a retry reaches a pod──► Proven
+//                                  ▲                                  │
+//                                  └─────────no pod answers───────────┘
 //
 // While a Service is served through node ports, the direct path is retried once in a while, with
 // back-off: the proxy gets the routes and probes of the direct path beside the node ports it
