@@ -172,7 +172,8 @@ bool Kindlb::is_calm() const {
 
 bool Kindlb::wait_quiet() {
   const auto limit = world_.clock.now() + kPatience;
-  while (wait_until([this] { return is_calm(); }) && world_.clock.now() < limit) {
+  const auto calm_or_dead = [this] { return is_calm() || world_.journal.dead(); };
+  while (wait_until(calm_or_dead) && !world_.journal.dead() && world_.clock.now() < limit) {
     const auto seen = world_.journal.size();
     pass(std::chrono::seconds(1));
     if (world_.journal.size() == seen && on_loop([this] { return is_calm(); })) return true;

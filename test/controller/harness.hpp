@@ -140,6 +140,7 @@ class Kindlb {
     return wait_until([this, name] { return world_.gone(name) && fleet().held_units().empty(); });
   }
   /// Whatever was under way has ended: the pool is full, every channel open, nothing is written.
+  /// False if that does not happen, or if the journal's cut kills this kindlb.
   bool wait_quiet();
 
   controller::Loop& loop() { return thread_.loop(); }

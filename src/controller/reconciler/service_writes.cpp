@@ -30,9 +30,12 @@ void ServiceWrites::write(std::shared_ptr<kube::Api> api, const core::Service& s
     const auto level = event.type == core::EventType::Warning ? log::Level::Warn : log::Level::Info;
     log::write(level, "{}: {}: {}", service.key.text(), event.reason, event.message);
   }
-  // Events follow the write they are about, and nothing waits for them.
-  executor_.submit([this, api = std::move(api), key = service.key, plan = std::move(plan)] {
+  // Events follow the write they are about, and only later Events wait for them: the next write
+  // cannot begin before `written`, and finds the mutex taken.
+  executor_.submit([this, api = std::move(api), key = service.key, plan = std::move(plan),
+                    emitting = state.emitting] {
     auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan.write));
+    const std::lock_guard in_order(*emitting);
     loop_.post([this, key, uid = plan.write->uid, result] { written(key, uid, *result); });
     if (!result->ok()) return;
     for (const auto& event : plan.events) emit(*api, **result, event);
@@ -61,7 +64,8 @@ void ServiceWrites::release(std::shared_ptr<kube::Api> api, const core::Service&
   if (state.writing || std::exchange(state.releasing, true)) return;
   const kube::ReleasePatch patch{service.key, service.uid, teardown == core::Teardown::TakeBack};
   log::info("{}: releasing the Service", service.key.text());
-  const auto work = [api = std::move(api), about = service, patch] {
+  const auto work = [api = std::move(api), about = service, patch, emitting = state.emitting] {
+    const std::lock_guard in_order(*emitting);
     // Before the finalizer goes: afterwards the object that the Event is about may be gone.
     emit(*api, about, {core::EventType::Normal, "Deleted", "The load balancer has been removed."});
     return api->release(patch);

@@ -11,6 +11,7 @@
 //  - What an API server answers to a write goes to the store at once, so that the next pass does
 //    not repeat the write while the watch is behind.
 //  - A version of a Service that was released is not released twice.
+//  - The Events of a Service are written in the order of the writes that they are about.
 //  - A write that fails is not repeated as it is: what is right may have changed.
 
 #include "kindlb/base/thread_pool.hpp"
@@ -23,6 +24,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace kindlb::controller {
@@ -58,6 +60,8 @@ class ServiceWrites {
     bool writing = false;
     bool releasing = false;
     std::string released;  ///< the resourceVersion that was released
+    /// Held while Events are written, by one executor thread after the other.
+    std::shared_ptr<std::mutex> emitting = std::make_shared<std::mutex>();
   };
 
   State* find(const std::string& uid);

@@ -87,6 +87,7 @@ TEST_CASE("an update that interrupts passes through Serving=False and keeps the 
   const auto address = world.address();
   add_port(world);
   REQUIRE(kindlb.wait_until([&] { return reported_ports(world) == 2 && world.serves(); }));
+  kindlb.settle();  // Events follow the write
   CHECK(world.address() == address);
   CHECK(world.kube().events() ==
         std::vector<std::string>{"default/web Provisioning", "default/web Serving"});

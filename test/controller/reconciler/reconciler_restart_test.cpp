@@ -21,10 +21,14 @@ class Succession {
     for (;;) {
       const bool there = kindlb_->wait_until([&] { return world_.journal.dead() || holds(); });
       if (!world_.journal.dead()) return there;
-      kindlb_.reset();
-      world_.journal.mend();
-      begin();
-      ++deaths;
+      take_over();
+    }
+  }
+  bool wait_quiet() {
+    for (;;) {
+      const bool quiet = kindlb_->wait_quiet();
+      if (!world_.journal.dead()) return quiet;
+      take_over();
     }
   }
   Kindlb& kindlb() { return *kindlb_; }
@@ -32,6 +36,12 @@ class Succession {
 
  private:
   void begin() { kindlb_ = std::make_unique<Kindlb>(world_); }
+  void take_over() {
+    kindlb_.reset();
+    world_.journal.mend();
+    begin();
+    ++deaths;
+  }
   FakeWorld& world_;
   std::unique_ptr<Kindlb> kindlb_;
 };
@@ -49,7 +59,7 @@ void live_through(FakeWorld& world, Succession& succession) {
   world.kube().remove("default/web");
   REQUIRE(succession.until(
       [&] { return world.gone() && succession.kindlb().fleet().held_units().empty(); }));
-  REQUIRE(succession.kindlb().wait_quiet());
+  REQUIRE(succession.wait_quiet());
   CHECK(world.host.holder_of(born.uid).empty());
 }
 
