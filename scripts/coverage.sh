@@ -14,7 +14,7 @@ run_tests() {
 
 summarise() {
   mkdir -p "$REPORT"
-  gcovr --root . --object-directory build/coverage --filter src/ --filter include/ \
+  gcovr -j "$(nproc)" --root . --object-directory build/coverage --filter src/ --filter include/ \
     --exclude-throw-branches --json-summary "$REPORT/summary.json" --html-details "$REPORT/index.html"
 }
 
