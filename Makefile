@@ -1,7 +1,7 @@
 # Each target is a line or two that calls a script, so that a laptop and CI run the same.
 # Variables: ARGS (flags for `make run`, `make demo` and `make cleanup`), JOBS (compilers at a time), KINDLB_ENVOY_IMAGE,
-# KUBEBUILDER_ASSETS, DOCKER_HOST; of the cluster targets NAME (kind), FAMILY (ipv4, dual, ipv6), WORKERS (2), PROXY
-# (iptables, nftables), of e2e FOCUS and PROCS, and of e2e and test PARTS.
+# KINDLB_PREVIOUS_RELEASE, KUBEBUILDER_ASSETS, DOCKER_HOST; of the cluster targets NAME (kind), FAMILY (ipv4, dual, ipv6),
+# WORKERS (2), PROXY (iptables, nftables), of e2e FOCUS and PROCS, and of e2e and test PARTS.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
@@ -43,8 +43,8 @@ cleanup: build ## Remove what kindlb created: proxies, volumes, images, traces o
 
 check: test-unit ## Build and run the unit tests: what `make` alone does
 
-setup: ## Install and start what the tests need: packages, Docker, the Envoy image, kube-apiserver, etcd, kubectl
-	@scripts/test.sh setup
+setup: ## Install, build and start what the tests need: packages, Docker, Envoy, kube-apiserver, etcd, the previous release
+	@scripts/test.sh setup previous
 
 test: ## Run all tests that need no cluster, also under the sanitizers, and print a summary (PARTS="build unit": some)
 	@scripts/test.sh $(PARTS)

@@ -24,8 +24,8 @@ END
 }
 
 run() {
-  stage setup 60m make setup && stage build 30m make build || return
-  begin_quietly without-docker 90m make test PARTS='build scripts unit wire asan tsan'
+  stage setup 60m make test PARTS=setup && stage build 30m make build || return
+  begin_quietly without-docker 90m make test PARTS='build scripts unit wire previous asan tsan'
   begin_cluster_tests e2e 90m full
   await || true
   FAMILY=dual PARTS=$PARTS_OF_OTHERS begin_cluster_tests e2e-dual 90m full-dual

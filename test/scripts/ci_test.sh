@@ -15,6 +15,7 @@ cp "$root"/scripts/{lib,stages,full}.sh "$work/scripts"
 cat >"$work/path/make" <<'STAND_IN'
 #!/bin/bash
 case "$*" in
+  'test PARTS=setup') set -- setup ;;
   *'PARTS=build scripts'*) set -- without-docker ;;
   *'PARTS=build contract'*) set -- with-docker "${@:2}" ;;
 esac
