@@ -58,17 +58,6 @@ class Crowd {
   OneAnswer backend_;
 };
 
-/// Proxies that serve somebody, with the names of those they serve.
-std::map<std::string, std::set<std::string>> holders(Stage& stage) {
-  std::map<std::string, std::set<std::string>> out;
-  for (const auto& proxy : stage.proxies()) {
-    const auto state = proxy::read_state(stage.rig.engine().files(), proxy.id);
-    if (!state.ok()) continue;
-    for (const auto& unit : state->units) out[proxy.id].insert(unit.owner);
-  }
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("thirty Services created at once share one proxy, and all answer") {
@@ -84,7 +73,7 @@ TEST_CASE("thirty Services created at once share one proxy, and all answer") {
   std::set<core::IpAddress> addresses;
   for (const auto& target : crowd.targets()) addresses.insert(target.address);
   CHECK(addresses.size() == 30);
-  const auto held = holders(stage);
+  const auto held = stage.holders();
   REQUIRE(held.size() == 1);
   CHECK(held.begin()->second.size() == 31);
   const auto proxies = stage.proxies();
@@ -95,7 +84,7 @@ TEST_CASE("thirty Services created at once share one proxy, and all answer") {
   SUBCASE("one leaves, the others stay") {
     stage.remove(name_of(7));
     REQUIRE(stage.diary().wait_gone(name_of(7), it::kPatience));
-    CHECK(holders(stage).begin()->second.size() == 30);
+    CHECK(stage.holders().begin()->second.size() == 30);
     const auto gone = it::target_of(crowd.services[7]);
     CHECK(http_get(gone, 300ms) != "hello");
     CHECK(http_get(it::target_of(crowd.services[8])) == "hello");
@@ -104,7 +93,7 @@ TEST_CASE("thirty Services created at once share one proxy, and all answer") {
     for (int i = 0; i < 30; ++i) stage.remove(name_of(i));
     stage.remove("another-1");
     for (int i = 0; i < 30; ++i) REQUIRE(stage.diary().wait_gone(name_of(i), it::kPatience));
-    stage.until("the proxy is gone", [&] { return holders(stage).empty(); });
+    stage.until("the proxy is gone", [&] { return stage.holders().empty(); });
   }
 }
 
@@ -119,7 +108,7 @@ TEST_CASE("fifty others come to the same proxy, and a client of the first does n
   REQUIRE(load.go_on(100));
   {
     Crowd crowd(stage, 50);
-    CHECK(holders(stage).size() == 1);
+    CHECK(stage.holders().size() == 1);
     REQUIRE(load.go_on(100));
     for (int i = 0; i < 50; i += 2) stage.remove(name_of(i));
     for (int i = 0; i < 50; i += 2) REQUIRE(stage.diary().wait_gone(name_of(i), it::kPatience));
@@ -134,13 +123,13 @@ TEST_CASE("kindlb is killed and comes back: shared proxies are adopted without a
   Stage stage;
   stage.start(kShared);
   Crowd crowd(stage, 20);  // more than a link can tell of
-  const auto before = holders(stage);
+  const auto before = stage.holders();
   it::Poller client(crowd.targets(), "hello");
   CHECK(stage.stop(SIGKILL) == 128 + SIGKILL);
   stage.start(kShared);
   stage.serve_another();
   crowd.check_untouched();
-  auto after = holders(stage);
+  auto after = stage.holders();
   REQUIRE(after.size() == 1);
   CHECK(after.begin()->first == before.begin()->first);
   CHECK(after.begin()->second.size() == 21);
@@ -155,7 +144,7 @@ TEST_CASE("a shared proxy that is removed by force comes back with everybody") {
   std::map<std::string, std::size_t> seen;
   for (const auto& service : crowd.services)
     seen[service.key.name] = stage.diary().count(service.key.name);
-  const auto held = holders(stage);
+  const auto held = stage.holders();
   REQUIRE(held.size() == 1);
   must(stage.rig.engine().containers().remove(held.begin()->first));
   for (const auto& service : crowd.services) {
@@ -168,5 +157,5 @@ TEST_CASE("a shared proxy that is removed by force comes back with everybody") {
     CHECK(healed.status.ingress == service.status.ingress);
   }
   crowd.check_all_answer();
-  CHECK(holders(stage).size() == 1);
+  CHECK(stage.holders().size() == 1);
 }

@@ -59,7 +59,7 @@ Stage::Stage(Families families)
       gateway_(*subnet(core::IpFamily::V4).gateway),
       folder_(fs::temp_directory_path() / ("kindlb-it-" + tag_)),
       rest_(kube_server().client()) {
-  note_image();
+  note_images();
   fs::create_directory(folder_);
   std::ofstream(folder_ / "kubeconfig") << kubeconfig(ns_);
   rest_.create("/api/v1/namespaces", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", ns_));
@@ -75,7 +75,7 @@ Stage::~Stage() {
     }
     kindlb_.reset();
     clear_cluster();
-    note_image();
+    note_images();
     // The engine may still be busy with what kindlb asked for last.
     const auto deadline = Clock::now() + std::chrono::seconds(20);
     for (rig.clean_up(); !rig.leftovers().empty() && Clock::now() < deadline; rig.clean_up())
@@ -102,13 +102,18 @@ void Stage::clear_cluster() {
 
 // ---- kindlb ------------------------------------------------------------------------------------
 
-void Stage::start(const Flags& flags) {
-  const auto program = test::program("kindlb");
-  const auto agent = test::program("kindlb-agent");
-  Flags command = {program,       "run",  "--kubeconfig",  (folder_ / "kubeconfig").string(),
-                   "--context",   ns_,    "--network",     network_.name,
-                   "--agent",     agent,  "--envoy-image", testing::envoy_image(),
-                   "--log-level", "debug"};
+Programs this_build() {
+  return {test::program("kindlb"), test::program("kindlb-agent")};
+}
+
+void Stage::start(const Flags& flags, const Programs& programs) {
+  Flags command = {programs.kindlb, "run",
+                   "--kubeconfig",  (folder_ / "kubeconfig").string(),
+                   "--context",     ns_,
+                   "--network",     network_.name,
+                   "--agent",       programs.agent,
+                   "--envoy-image", testing::envoy_image(),
+                   "--log-level",   "debug"};
   if (!has(flags, "--warm-proxies")) command.insert(command.end(), {"--warm-proxies", "1"});
   command.insert(command.end(), flags.begin(), flags.end());
   kindlb_ =
@@ -116,7 +121,7 @@ void Stage::start(const Flags& flags) {
 }
 
 int Stage::stop(int signal, std::chrono::milliseconds limit) {
-  note_image();
+  note_images();
   kindlb_->signal(signal);
   const auto code = kindlb_->wait(limit);
   if (!code) FAIL("kindlb did not end in time\n" << log());

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,6 +30,13 @@ inline constexpr std::chrono::seconds kPatience{60};
 
 using Flags = std::vector<std::string>;
 
+/// Paths of a kindlb and of the agent that it makes proxies with.
+struct Programs {
+  std::string kindlb;
+  std::string agent;
+};
+Programs this_build();
+
 enum class Families { V4, Both };
 
 class Stage {
@@ -40,7 +48,7 @@ class Stage {
 
   // ---- kindlb
   /// `kindlb run` for this cluster and network. One warm proxy, unless the flags say otherwise.
-  void start(const Flags& flags = {});
+  void start(const Flags& flags = {}, const Programs& programs = this_build());
   /// Signals and waits; the exit code, or 128 and the signal.
   int stop(int signal, std::chrono::milliseconds limit = kPatience);
   pid_t pid() const { return kindlb_->pid(); }
@@ -90,6 +98,9 @@ class Stage {
   core::IpAddress unused_address() const;
   std::vector<proxy::Proxy> proxies();
   std::optional<proxy::Proxy> proxy_of(const core::Service& service);
+  /// Proxies that serve somebody, by container id, with the Services they serve
+  /// ("cluster/ns/name").
+  std::map<std::string, std::set<std::string>> holders();
   bool volume_exists(const std::string& name);
   /// Kills Envoy inside the proxy, as a crash would.
   void kill_envoy(const proxy::Proxy& proxy);
@@ -104,8 +115,8 @@ class Stage {
  private:
   std::string services(const std::string& name = "") const;
   void clear_cluster();
-  /// The image that kindlb builds goes with the binary, unless it was there before.
-  void note_image();
+  /// Images that kindlb builds go with the binary, unless they were there before.
+  void note_images();
 
   const std::string tag_;
   const std::string ns_;

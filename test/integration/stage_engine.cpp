@@ -12,40 +12,42 @@ namespace kindlb::it {
 namespace {
 using testing::must;
 
-/// The image kindlb builds for this agent goes with the binary, unless it was there before.
-class BuiltImage {
+/// The images kindlb builds for its agents go with the binary, unless they were there before.
+class BuiltImages {
  public:
-  explicit BuiltImage(docker::Engine& engine) : before_(tags(engine)) {}
-  ~BuiltImage() {
-    if (image_.empty() || before_.contains(image_)) return;
+  explicit BuiltImages(docker::Images& images) : before_(tags(images)) {}
+  ~BuiltImages() {
     const auto endpoint = docker::find_endpoint("");
     if (!endpoint) return;
-    if (const auto engine = docker::connect(*endpoint)) (void)(*engine)->images().remove(image_);
+    const auto engine = docker::connect(*endpoint);
+    if (!engine) return;
+    for (const auto& image : used_)
+      if (!before_.contains(image)) (void)(*engine)->images().remove(image);
   }
-  BuiltImage(const BuiltImage&) = delete;
-  BuiltImage& operator=(const BuiltImage&) = delete;
+  BuiltImages(const BuiltImages&) = delete;
+  BuiltImages& operator=(const BuiltImages&) = delete;
 
-  void used(const std::string& image) { image_ = image; }
+  void used(const std::string& image) { used_.insert(image); }
 
  private:
-  static std::set<std::string> tags(docker::Engine& engine) {
+  static std::set<std::string> tags(docker::Images& images) {
     std::set<std::string> out;
-    for (const auto& image : must(engine.images().list({proxy::kProxyLabel})))
+    for (const auto& image : must(images.list({proxy::kProxyLabel})))
       out.insert(image.tags.begin(), image.tags.end());
     return out;
   }
 
   const std::set<std::string> before_;
-  std::string image_;
+  std::set<std::string> used_;
 };
 
 }  // namespace
 
-void Stage::note_image() {
-  static BuiltImage image(rig.engine());
+void Stage::note_images() {
+  static BuiltImages images(rig.engine().images());
   for (const auto& container : must(rig.engine().containers().list({proxy::kProxyLabel})))
     if (const auto one = proxy::parse_proxy(container); one && one->network == network_.name)
-      image.used(container.image);
+      images.used(container.image);
 }
 
 const docker::Subnet& Stage::subnet(core::IpFamily family) const {
@@ -72,6 +74,16 @@ std::optional<proxy::Proxy> Stage::proxy_of(const core::Service& service) {
   for (const auto& proxy : proxies())
     if (proxy.role == wanted) return proxy;
   return std::nullopt;
+}
+
+std::map<std::string, std::set<std::string>> Stage::holders() {
+  std::map<std::string, std::set<std::string>> out;
+  for (const auto& proxy : proxies()) {
+    const auto state = proxy::read_state(rig.engine().files(), proxy.id);
+    if (!state.ok()) continue;
+    for (const auto& unit : state->units) out[proxy.id].insert(unit.owner);
+  }
+  return out;
 }
 
 bool Stage::volume_exists(const std::string& name) {
