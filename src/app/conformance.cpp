@@ -22,7 +22,6 @@ namespace kindlb::app {
 
 namespace {
 using core::Error;
-using core::ErrorKind;
 using core::Result;
 
 /// How long the clean-up after Ctrl-C may take: the provider has to release its Services, and then

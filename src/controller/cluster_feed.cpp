@@ -7,11 +7,11 @@
 namespace kindlb::controller {
 
 ClusterFeed::ClusterFeed(Loop& loop, Reconciler& reconciler, std::string cluster,
-                         std::shared_ptr<http::Client> client)
+                         const std::shared_ptr<http::Client>& client)
     : loop_(loop),
       reconciler_(reconciler),
       cluster_(std::move(cluster)),
-      reflectors_(kube::start_reflectors(std::move(client), cluster_, *this)) {}
+      reflectors_(kube::start_reflectors(client, cluster_, *this)) {}
 
 ClusterFeed::~ClusterFeed() = default;
 

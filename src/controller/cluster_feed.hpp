@@ -19,7 +19,7 @@ namespace kindlb::controller {
 class ClusterFeed final : public kube::Observer {
  public:
   ClusterFeed(Loop& loop, Reconciler& reconciler, std::string cluster,
-              std::shared_ptr<http::Client> client);
+              const std::shared_ptr<http::Client>& client);
   ~ClusterFeed() override;
 
   void services_listed(std::vector<core::Service> all) override;

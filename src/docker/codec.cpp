@@ -47,7 +47,7 @@ std::string without_slash(std::string name) {
 /// a second slash: "/name", "/other/alias".
 std::string own_name(const Json& names) {
   for (const Json& name : names) {
-    const std::string text = without_slash(json::text_at(name, {}));
+    std::string text = without_slash(json::text_at(name, {}));
     if (!text.empty() && text.find('/') == std::string::npos) return text;
   }
   return {};

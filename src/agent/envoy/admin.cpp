@@ -56,9 +56,9 @@ bool each_config(std::string_view text, Visit visit) {
 
 const DumpedResource& look_up(const std::map<std::string, DumpedResource>& in,
                               const std::string& name) {
-  static const DumpedResource absent;
+  static const DumpedResource kAbsent;
   const auto found = in.find(name);
-  return found == in.end() ? absent : found->second;
+  return found == in.end() ? kAbsent : found->second;
 }
 
 /// Rejected resources leave no trace of their version: one that is neither current nor warming,

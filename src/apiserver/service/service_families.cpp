@@ -6,8 +6,6 @@
 namespace kindlb::apiserver {
 
 namespace {
-using core::IpFamily;
-
 constexpr const char* kPolicy = "spec.ipFamilyPolicy";
 constexpr const char* kSingle = "SingleStack";
 
