@@ -55,9 +55,9 @@ Controller::~Controller() {
   api_work_.stop();
 }
 
-void Controller::run(std::stop_token stop) {
+void Controller::run(const std::stop_token& stop) {
   if (options_.only) discovery_.serve_only(*options_.only);
-  engine_watch_ = std::jthread([this](std::stop_token inner) { watch_engine(std::move(inner)); });
+  engine_watch_ = std::jthread([this](const std::stop_token& inner) { watch_engine(inner); });
   loop_.after(kAdoptionGrace, [this] { reconciler_.open_allocation(); });
   if (options_.on_started_up) loop_.after(kStartupTime, options_.on_started_up);
   loop_.run(stop);
@@ -88,7 +88,7 @@ void Controller::drain_until(Loop::TimePoint deadline) {
 // ---- the engine --------------------------------------------------------------------------------
 
 /// Runs on a thread of its own: the event stream blocks. Reconnects with back-off, and warns once.
-void Controller::watch_engine(std::stop_token stop) {
+void Controller::watch_engine(const std::stop_token& stop) {
   unsigned failures = 0;
   while (!stop.stop_requested()) {
     const auto result = engine_.system().events(

@@ -43,10 +43,10 @@ class Controller {
   ~Controller();
 
   /// Serve until `stop`. With delete_on_exit, release every Service then, for a limited time.
-  void run(std::stop_token stop);
+  void run(const std::stop_token& stop);
 
  private:
-  void watch_engine(std::stop_token stop);
+  void watch_engine(const std::stop_token& stop);
   void on_engine_connected();
   void on_engine_event(const docker::Event& event);
   void on_container_event(const docker::Event& event);

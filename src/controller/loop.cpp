@@ -55,7 +55,7 @@ Loop::Task Loop::take_next(const std::stop_token& stop) {
   return nullptr;
 }
 
-void Loop::run(std::stop_token stop) {
+void Loop::run(const std::stop_token& stop) {
   // The task's captures are destroyed before the next one is taken.
   while (const auto task = take_next(stop)) task();
 }

@@ -39,7 +39,7 @@ class Loop {
   std::optional<TimePoint> next_due() const;
 
   /// Run tasks until `stop`. Those not started by then stay queued for the next call of run().
-  void run(std::stop_token stop);
+  void run(const std::stop_token& stop);
 
  private:
   /// Wait for a task and return it; null once `stop` is requested.

@@ -123,7 +123,7 @@ void ConnectionPoller::receive_all(PendingMap::iterator pending) {
 
 bool ConnectionPoller::receive_some(PendingMap::iterator pending) {
   auto& entry = pending->second;
-  std::array<char, 16 * 1024> chunk;
+  std::array<char, std::size_t{16} << 10U> chunk;
   const auto received = entry.connection.transport->receive(chunk.data(), chunk.size());
   if (received.state == IoState::WouldBlock) return false;
   if (received.state == IoState::Closed) {

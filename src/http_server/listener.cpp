@@ -31,7 +31,7 @@ bool next_request_ready(Connection& connection) {
   if (parser.state() != ParserState::Empty) return parser.state() == ParserState::Complete;
   pollfd waiting{.fd = connection.transport->fd(), .events = POLLIN, .revents = 0};
   if (poll(&waiting, 1, static_cast<int>(kNextRequestWait / 1ms)) <= 0) return false;
-  std::array<char, 16 * 1024> chunk;
+  std::array<char, std::size_t{16} << 10U> chunk;
   const auto received = connection.transport->receive(chunk.data(), chunk.size());
   parser.feed({chunk.data(), received.bytes});
   return parser.state() == ParserState::Complete;

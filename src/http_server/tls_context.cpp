@@ -57,7 +57,7 @@ Certificate make_certificate(EVP_PKEY* key, const std::string& host) {
       X509_set_version(out.get(), X509_VERSION_3) == 1 &&
       ASN1_INTEGER_set_uint64(X509_get_serialNumber(out.get()), serial >> 1U) == 1 &&
       X509_gmtime_adj(X509_getm_notBefore(out.get()), -kHour) != nullptr &&
-      X509_gmtime_adj(X509_getm_notAfter(out.get()), 365 * 24 * kHour) != nullptr &&
+      X509_gmtime_adj(X509_getm_notAfter(out.get()), 365L * 24 * kHour) != nullptr &&
       X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
                                  reinterpret_cast<const unsigned char*>(common_name.data()),
                                  static_cast<int>(common_name.size()), -1, 0) == 1 &&
