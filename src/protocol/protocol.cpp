@@ -103,7 +103,8 @@ struct Fields<Hello> {
   static constexpr std::tuple kAll{
       required("protocol", &Hello::protocol), required("agent", &Hello::agent),
       required("envoy", &Hello::envoy), required("units", &Hello::units),
-      optional("watches", &Hello::watches)};
+      optional("watches", &Hello::watches), optional("heartbeat_ms", &Hello::heartbeat),
+      optional("network_problem", &Hello::network_problem)};
 };
 template <>
 struct Fields<Prepare> {
@@ -143,7 +144,13 @@ struct Fields<Status> {
   static constexpr const char* kType = "status";
   static constexpr std::tuple kAll{
       required("envoy", &Status::envoy), optional("restarts", &Status::restarts),
-      optional("text", &Status::text), required("units", &Status::units)};
+      optional("text", &Status::text), required("units", &Status::units),
+      optional("network_problem", &Status::network_problem)};
+};
+template <>
+struct Fields<Heartbeat> {
+  static constexpr const char* kType = "heartbeat";
+  static constexpr std::tuple kAll{};
 };
 template <>
 struct Fields<Bye> {

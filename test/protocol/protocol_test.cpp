@@ -65,12 +65,28 @@ std::string reason_for(std::string_view line) {
 }  // namespace
 
 TEST_CASE("hello survives the wire") {
-  const auto back =
-      round_trip(Hello{.agent = "0.1.0", .envoy = EnvoyState::Live, .units = {a_state()}});
+  const auto back = round_trip(Hello{.agent = "0.1.0",
+                                     .envoy = EnvoyState::Live,
+                                     .units = {a_state()},
+                                     .heartbeat = std::chrono::milliseconds(2000),
+                                     .network_problem = "no interface"});
   CHECK(back.protocol == kProtocolVersion);
   CHECK(back.agent == "0.1.0");
   CHECK(back.envoy == EnvoyState::Live);
   CHECK(back.units == std::vector{a_state()});
+  CHECK(back.heartbeat.count() == 2000);
+  CHECK(back.network_problem == "no interface");
+}
+
+TEST_CASE("an agent that announces no heartbeat sends none") {
+  const auto old = decode(R"({"type":"hello","protocol":1,"agent":"0","envoy":"live","units":[]})");
+  REQUIRE(old.has_value());
+  CHECK(std::get<Hello>(*old).heartbeat.count() == 0);
+}
+
+TEST_CASE("heartbeat survives the wire") {
+  CHECK(encode(Heartbeat{}) == "{\"type\":\"heartbeat\"}\n");
+  round_trip(Heartbeat{});
 }
 
 TEST_CASE("prepare survives the wire") {

@@ -12,7 +12,8 @@
 //  - A channel that breaks loses its requests and its answers. kindlb does not replay them: the
 //    next Hello says what the agent holds, and what is missing is sent again under a new id.
 //    This is safe because Apply carries a unit as a whole and Release is idempotent.
-//  - Status is sent without being asked for, whenever Envoy's state changes.
+//  - Status is sent without being asked for, whenever Envoy's or the network's state changes.
+//  - Heartbeat is sent without being asked for, at the interval that Hello announces.
 //
 // Compatibility: a kindlb adopts proxies whose agents are older or newer than itself. Therefore
 //  - an unknown type is ignored, and so is an unknown field;
@@ -37,6 +38,7 @@
 namespace kindlb::protocol {
 
 inline constexpr int kProtocolVersion = 1;
+inline constexpr std::chrono::milliseconds kHeartbeatInterval{2'000};
 inline constexpr std::size_t kMaxLine = std::size_t{16} << 20U;
 
 /// Envoy takes an inotify instance for every file it watches, and aborts when it gets none. The
@@ -142,7 +144,14 @@ struct Hello {
   EnvoyState envoy = EnvoyState::Starting;
   std::vector<UnitState> units;
   std::size_t watches = kUsualWatches;  ///< how many endpoint files its Envoy can watch
+  /// The interval of its Heartbeats. 0: an agent that sends none, whose silence means nothing.
+  std::chrono::milliseconds heartbeat{0};
+  std::string network_problem;  ///< see Status
 };
+
+/// Tells that the agent is neither frozen nor cut off. It says nothing about Envoy, whose state
+/// changes arrive as Status.
+struct Heartbeat {};
 
 enum class ProbeResult { Reached, Refused, Unreachable };
 
@@ -179,12 +188,16 @@ struct Rejected {
   std::string text;
 };
 
-/// Sent whenever Envoy's state changes. With Live, `units` says what this Envoy has acknowledged.
+/// Sent whenever Envoy's or the network's state changes. With Live, `units` says what this Envoy has
+/// acknowledged.
 struct Status {
   EnvoyState envoy = EnvoyState::Starting;
   std::uint32_t restarts = 0;  ///< of Envoy, since the container started
   std::string text;            ///< why: "killed by signal 9"
   std::vector<UnitState> units;
+  /// What the proxy's network lacks although the agent has tried to restore it: "the network
+  /// interface is gone". Empty: nothing.
+  std::string network_problem;
 };
 
 /// The agent is about to exit.
@@ -192,7 +205,8 @@ struct Bye {
   std::string reason;
 };
 
-using Message = std::variant<Hello, Prepare, Apply, Release, Applied, Rejected, Status, Bye>;
+using Message =
+    std::variant<Hello, Prepare, Apply, Release, Applied, Rejected, Status, Heartbeat, Bye>;
 
 /// Return the message as one line, newline included.
 std::string encode(const Message& message);
