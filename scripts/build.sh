@@ -16,6 +16,13 @@ configure() {
   fi
 }
 
+# One at a time in a build directory, because ninja itself does not see to that: .ci/run has two stages that build.
+exclusively() {
+  mkdir -p "build/$preset"
+  exec {lock}>"build/$preset/.lock"
+  flock "$lock"
+}
+
 compile() { # compile TARGET...
   local arguments=(--build "build/$preset")
   (($# == 0)) || arguments+=(--target "$@")
@@ -34,6 +41,7 @@ publish() {
   done
 }
 
+exclusively
 configure
 # A dry run tells whether there is anything to say.
 if [[ $(ninja -C "build/$preset" -n "$@" 2>/dev/null) != *'no work to do'* ]]; then

@@ -27,13 +27,14 @@ run() {
   stage setup 60m make test PARTS=setup && stage build 30m make build || return
   begin_quietly without-docker 90m make test PARTS='build scripts unit wire previous asan tsan'
   begin_cluster_tests e2e 90m full
-  await || true
+  await e2e || true
   FAMILY=dual PARTS=$PARTS_OF_OTHERS begin_cluster_tests e2e-dual 90m full-dual
-  await || true
+  await e2e-dual || true
   PROXY=nftables PARTS=$PARTS_OF_OTHERS begin_cluster_tests e2e-nftables 90m full-nftables
-  await || true
+  await e2e-nftables || true
   clean_up || true
   KINDLB_FULL=1 stage with-docker 120m make test PARTS='build contract integration compat' || true
+  await || true
 }
 
 cd "$ROOT"

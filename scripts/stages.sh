@@ -34,10 +34,10 @@ record() { # record NAME STATUS
 
 show_log() { [[ -z ${log[$1]:-} ]] || cat "${log[$1]}" >&2; } # show_log NAME
 
-# await: until no stage runs. Fails if one of them did.
+# await [NAME]: until that stage, or every stage, has ended. Fails if one that ended meanwhile did.
 await() {
   local process name status all=0
-  while ((${#running[@]})); do
+  while ((${#running[@]})) && { [[ -z ${1:-} ]] || [[ " ${running[*]} " == *" $1 "* ]]; }; do
     status=0
     wait -n -p process "${!running[@]}" || status=$?
     name=${running[$process]}
@@ -51,7 +51,8 @@ await() {
 
 stage() { # stage NAME LIMIT COMMAND...
   begin "$@"
-  await
+  await "$1"
+  [[ ${result[$1]} == ok ]]
 }
 
 report() { # fails unless every stage is ok
