@@ -37,6 +37,19 @@ void add_list(Hasher& hash, const std::vector<std::string>& list) {
   for (const auto& item : list) hash.add(item);
 }
 
+/// Add the fields that earlier releases did not hash, each only where it says more than its
+/// absence, and under its name: a Service that uses none of them keeps the hash it was given
+/// before.
+void add_later_fields(Hasher& hash, const ServiceSpec& spec) {
+  if (!spec.allocate_cluster_ip) hash.add("allocateLoadBalancerClusterIP");
+  if (!spec.allocate_health_check_node_port) hash.add("allocateLoadBalancerHCNodePort");
+  if (!spec.traffic_distribution.empty())
+    hash.add("trafficDistribution").add(spec.traffic_distribution);
+  for (const auto& port : spec.ports)
+    if (!port.app_protocol.empty())
+      hash.add("appProtocol").add(port_label(port.protocol, port.port)).add(port.app_protocol);
+}
+
 }  // namespace
 
 Claim claim_of(const Service& service, const Policy& policy) {
@@ -78,6 +91,7 @@ std::string observed_hash(const Service& service, const Policy& policy) {
   add_list(hash, spec.required_features);
   for (const auto& [name, value] : service.annotations)
     if (is_relevant_annotation(name, policy)) hash.add(name).add(value);
+  add_later_fields(hash, spec);
   return hash.text();
 }
 

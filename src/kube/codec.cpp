@@ -32,7 +32,8 @@ core::ServicePort read_service_port(const Reader& port) {
           .protocol = port.choice("protocol", kProtocols, core::Protocol::Tcp),
           .port = port.port("port").value_or(0),
           .target_port = port.number_or_text("targetPort"),
-          .node_port = port.port("nodePort").value_or(0)};
+          .node_port = port.port("nodePort").value_or(0),
+          .app_protocol = port.text("appProtocol")};
 }
 
 std::vector<core::IpFamily> read_families(const Reader& spec) {
@@ -85,8 +86,11 @@ core::ServiceSpec read_spec(const Reader& spec) {
   out.source_ranges = spec.texts("loadBalancerSourceRanges");
   out.load_balancer_ip = spec.text("loadBalancerIP");
   out.allocate_node_ports = spec.flag("allocateLoadBalancerNodePorts", true);
+  out.allocate_cluster_ip = spec.flag("allocateLoadBalancerClusterIP", true);
+  out.allocate_health_check_node_port = spec.flag("allocateLoadBalancerHCNodePort", true);
   out.health_check_node_port = spec.port("healthCheckNodePort").value_or(0);
   out.required_features = spec.texts("requiredLoadBalancerFeatures");
+  out.traffic_distribution = spec.text("trafficDistribution");
   out.has_selector = !spec.text_map("selector").empty();
   return out;
 }

@@ -110,6 +110,20 @@ TEST_CASE("a Service's optional fields") {
     CHECK(service->spec.family_policy == core::FamilyPolicy::RequireDualStack);
     CHECK_FALSE(service->spec.allocate_node_ports);
   }
+  SUBCASE("KEP-3622, KEP-4144: neither cluster IP nor health-check node port") {
+    const auto service = read(service_with(
+        R"({"allocateLoadBalancerClusterIP":false,"allocateLoadBalancerHCNodePort":false})"));
+    REQUIRE(service.ok());
+    CHECK_FALSE(service->spec.allocate_cluster_ip);
+    CHECK_FALSE(service->spec.allocate_health_check_node_port);
+  }
+  SUBCASE("hints to other implementations") {
+    const auto service = read(service_with(R"({"trafficDistribution":"PreferSameZone",
+                              "ports":[{"port":80,"appProtocol":"http"}]})"));
+    REQUIRE(service.ok());
+    CHECK(service->spec.traffic_distribution == "PreferSameZone");
+    CHECK(service->spec.ports[0].app_protocol == "http");
+  }
 }
 
 TEST_CASE("a field of another type is named") {

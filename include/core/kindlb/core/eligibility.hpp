@@ -30,7 +30,8 @@ bool has_finalizer(const Service& service);
 /// once acted on. Services have no metadata.generation, so this hash answers "has the spec changed
 /// since it was last acted on?", also across a restart. A profile may add one annotation to it.
 ///
-/// The value is persisted: adding a field here makes every existing Service look changed once.
+/// The value is persisted, and an upgrade must not make Services look changed: a field that is
+/// added here counts only where it differs from what its absence means.
 std::string observed_hash(const Service& service, const Policy& policy);
 
 }  // namespace kindlb::core

@@ -41,6 +41,7 @@ struct ServicePort {
   std::uint16_t port = 0;
   std::string target_port;      ///< a number or a name; EndpointSlices have the resolved number
   std::uint16_t node_port = 0;  ///< 0: none allocated
+  std::string app_protocol;     ///< empty: not set; a hint that no decision depends on
 
   auto operator<=>(const ServicePort&) const = default;
 };
@@ -57,7 +58,10 @@ struct ServiceSpec {
   std::string load_balancer_ip;
   TrafficPolicy external_traffic_policy = TrafficPolicy::Cluster;
   bool allocate_node_ports = true;
-  std::uint16_t health_check_node_port = 0;
+  bool allocate_cluster_ip = true;              ///< KEP-3622
+  bool allocate_health_check_node_port = true;  ///< KEP-4144
+  std::uint16_t health_check_node_port = 0;     ///< 0: none allocated
+  std::string traffic_distribution;             ///< empty: not set; no decision depends on it
   std::vector<std::string> required_features;
   bool has_selector = false;
 
