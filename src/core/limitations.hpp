@@ -16,6 +16,9 @@ struct Limitation {
   std::string what;     ///< names the field and the value
   std::string instead;  ///< what a degraded Service gets
   std::string remedy;
+  /// This very spec is being served already, by the word of an earlier release: it stays degraded
+  /// even if the feature is required.
+  bool granted = false;
 };
 
 /// Degradable limitations become fatal when the Service requires the feature; others always are.
@@ -28,5 +31,9 @@ struct Limitations {
 /// allows.
 void evaluate_ports(const Service& service, const Capabilities& can, Verdict& verdict,
                     Limitations& limitations);
+
+/// Decide on the timeout of a Service with session affinity. `observed`: kindlb.dev/observed has
+/// the hash of this very spec.
+void evaluate_affinity_timeout(const Service& service, bool observed, Limitations& limitations);
 
 }  // namespace kindlb::core

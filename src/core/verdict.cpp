@@ -109,10 +109,18 @@ void evaluate_node_ports(const Context& context, Verdict& verdict, Limitations& 
        .remedy = ""});
 }
 
+/// Return whether this very spec has been acted on: kindlb.dev/observed has its hash.
+bool was_observed(const Context& context) {
+  const auto& service = context.service;
+  return was_ours(service) &&
+         service.annotations.at(kObservedAnnotation) == observed_hash(service, context.policy);
+}
+
 void evaluate_affinity(const Context& context, Verdict& verdict, Limitations& limitations) {
   if (context.service.spec.affinity == Affinity::None) return;
   if (context.can.session_affinity) {
     verdict.affinity = context.service.spec.affinity;
+    evaluate_affinity_timeout(context.service, was_observed(context), limitations);
     return;
   }
   limitations.degradable.push_back(
@@ -153,12 +161,11 @@ void evaluate_ranges(const Context& context, Verdict& verdict, Limitations& limi
 bool keeps_another(const Context& context, const IpAddress& wanted) {
   const auto& service = context.service;
   const auto& conditions = service.status.conditions;
-  if (!was_ours(service) || !is_true(conditions, kServingCondition) ||
-      is_true(conditions, kProvisioningCondition))
+  if (!is_true(conditions, kServingCondition) || is_true(conditions, kProvisioningCondition))
     return false;
   const auto held = reported_addresses(service, wanted.family());
   return !held.empty() && std::find(held.begin(), held.end(), wanted) == held.end() &&
-         service.annotations.at(kObservedAnnotation) == observed_hash(service, context.policy);
+         was_observed(context);
 }
 
 /// Explain why the Service cannot have an address; empty: it can.
@@ -220,9 +227,10 @@ void evaluate_proxy_protocol(const Context& context, Verdict& verdict) {
 void refuse_features(const std::set<std::string>& required, const std::string& remedy,
                      Limitations& limitations) {
   auto& soft = limitations.degradable;
-  const auto split = std::stable_partition(
-      soft.begin(), soft.end(),
-      [&](const Limitation& limitation) { return !required.contains(limitation.feature); });
+  const auto split =
+      std::stable_partition(soft.begin(), soft.end(), [&](const Limitation& limitation) {
+        return limitation.granted || !required.contains(limitation.feature);
+      });
   for (auto limitation = split; limitation != soft.end(); ++limitation) {
     limitation->remedy += (limitation->remedy.empty() ? "or " : ", or ") + remedy;
     limitations.fatal.push_back(std::move(*limitation));
