@@ -67,13 +67,17 @@ class NodePorts {
   std::uint16_t next_ = kFirstNodePort;
 };
 
+bool gets_health_check_node_port(const Service& service) {
+  return service.spec.type == ServiceType::LoadBalancer &&
+         service.spec.external_traffic_policy == core::TrafficPolicy::Local &&
+         service.spec.allocate_health_check_node_port;
+}
+
 void fill_node_ports(Service& service, NodePorts& free) {
   if (gets_node_ports(service))
     for (auto& port : service.spec.ports)
       if (port.node_port == 0) port.node_port = free.next();
-  const bool checked = service.spec.type == ServiceType::LoadBalancer &&
-                       service.spec.external_traffic_policy == core::TrafficPolicy::Local;
-  if (checked && service.spec.health_check_node_port == 0)
+  if (gets_health_check_node_port(service) && service.spec.health_check_node_port == 0)
     service.spec.health_check_node_port = free.next();
 }
 

@@ -198,6 +198,24 @@ TEST_CASE("node ports are as an API server would give them") {
         Words{"172.18.0.9:30000"});
 }
 
+TEST_CASE("KEP-4144: no health check without a health-check node port") {
+  core::Policy policy;
+  policy.datapath = core::Datapath::NodePort;
+  const auto cluster = facts("endpoints: [{service: web, addresses: [10.244.0.5]}]");
+  const auto seen = [&](const std::string& field) {
+    return look(service("web", "externalTrafficPolicy: Local, " + field + "ports: [{port: 80}]"),
+                cluster, policy);
+  };
+  const auto usual = seen("");
+  CHECK(usual[0].prediction.config->backends[0].health_port == 30001);
+  CHECK(forecast::forecast_yaml(usual).find("health_checks") != std::string::npos);
+  const auto without = seen("allocateLoadBalancerHCNodePort: false, ");
+  CHECK(without[0].prediction.config->backends[0].health_port == 0);
+  CHECK(forecast::forecast_yaml(without).find("health_check") == std::string::npos);
+  // The EndpointSlices say which nodes have pods.
+  CHECK(targets(without[0]) == Words{"172.18.0.2:30000"});
+}
+
 TEST_CASE("what would not work here is reported, whatever the verdict") {
   const auto cluster = facts("network: {subnets: [172.18.0.0/29]}\nnodes: []\n");
   std::string many;

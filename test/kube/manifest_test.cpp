@@ -164,6 +164,19 @@ TEST_CASE("node ports are given out once, and not to those that want none") {
   CHECK(found.services[3].spec.ports[0].node_port == 0);
 }
 
+TEST_CASE("KEP-4144: a health-check node port only where one is allocated") {
+  const auto port_of = [](const std::string& spec) {
+    const auto filled = defaulted(
+        "{type: LoadBalancer, externalTrafficPolicy: Local, ports: [{port: 80}]" + spec + "}");
+    return filled.front().spec.health_check_node_port;
+  };
+  CHECK(port_of("") != 0);
+  CHECK(port_of(", allocateLoadBalancerHCNodePort: true") != 0);
+  CHECK(port_of(", allocateLoadBalancerHCNodePort: false") == 0);
+  // One that exists, or is asked for, stays.
+  CHECK(port_of(", allocateLoadBalancerHCNodePort: false, healthCheckNodePort: 31234") == 31234);
+}
+
 TEST_CASE("documents, lists, files and other kinds") {
   const auto found = load({
       kHead + "metadata: {name: a}\n---\n---\napiVersion: v1\nkind: List\nitems:\n"
