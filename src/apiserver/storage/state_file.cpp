@@ -71,7 +71,7 @@ core::Result<void> load_state(Api& api, const std::string& path) {
     objects.emplace_back(resource, std::move(checked->value));
   }
   const auto revision = number_at(json, {"revision"});
-  api.restore(objects, revision > 0 ? static_cast<Revision>(revision) : 1);
+  api.restore(std::move(objects), revision > 0 ? static_cast<Revision>(revision) : 1);
   return {};
 }
 

@@ -67,7 +67,7 @@ class Api {
                               const DeleteOptions& options);
 
   /// Replace all objects by those of a state file, and rebuild the allocations from its Services.
-  void restore(const std::vector<std::pair<const Resource*, Json>>& objects, Revision revision);
+  void restore(std::vector<std::pair<const Resource*, Json>> objects, Revision revision);
 
  private:
   /// Check apiVersion, kind and field types; drop unknown fields with a warning.

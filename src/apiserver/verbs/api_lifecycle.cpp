@@ -110,7 +110,11 @@ void Api::finalize_namespace_if_empty(const std::string& ns) {
   });
 }
 
-void Api::restore(const std::vector<std::pair<const Resource*, Json>>& objects, Revision revision) {
+/// Default what is restored, as kube-apiserver does with what it reads from etcd: a Service that
+/// was stored while a gate was off gets the default of the gate's field, under its old revision.
+void Api::restore(std::vector<std::pair<const Resource*, Json>> objects, Revision revision) {
+  for (auto& [resource, object] : objects)
+    if (resource == &services()) default_service(object, gates_);
   store_.transact([&] {
     // Allocations are derived state: the Services are the source of truth.
     Allocators fresh;
