@@ -88,6 +88,80 @@ TEST_CASE("kubectl apply, its own way and the server's") {
   CHECK(kubectl.must({"get", "svc", "web", "-o", "jsonpath={.spec.sessionAffinity}"}) == "None");
 }
 
+// KEP-4144: a port that exists is released only by an explicit request, never by `kubectl apply`,
+// which leaves alone what its file does not name.
+TEST_CASE("kubectl apply keeps what others set: the health-check node port") {
+  const auto server = start();
+  const Kubectl kubectl(*server);
+  const auto field = [&](const std::string& name) {
+    return kubectl.must({"get", "svc", "web", "-o", "jsonpath={.spec." + name + "}"});
+  };
+  const auto patch = [&](const std::string& spec) {
+    kubectl.must({"patch", "svc", "web", "--type", "merge", "-p", R"({"spec":)" + spec + "}"});
+  };
+  const auto file = kubectl.file(
+      "local.yaml",
+      replaced(kWeb, "allocateLoadBalancerClusterIP: false", "externalTrafficPolicy: Local"));
+  std::vector<std::string> apply = {"apply", "-f", file};
+  SUBCASE("its own way") {}
+  SUBCASE("the server's way") {
+    apply.insert(apply.begin() + 1, "--server-side");
+  }
+  kubectl.must(apply);
+  const auto port = field("healthCheckNodePort");
+  CHECK_FALSE(port.empty());
+  CHECK(field("allocateLoadBalancerHCNodePort") == "true");
+
+  patch(R"({"allocateLoadBalancerHCNodePort":false})");
+  CHECK(field("healthCheckNodePort") == port);
+  kubectl.must(apply);
+  CHECK(field("allocateLoadBalancerHCNodePort") == "false");
+  CHECK(field("healthCheckNodePort") == port);
+
+  patch(R"({"healthCheckNodePort":null})");
+  CHECK(field("healthCheckNodePort").empty());
+  kubectl.must(apply);
+  CHECK(field("allocateLoadBalancerHCNodePort") == "false");
+  CHECK(field("healthCheckNodePort").empty());
+
+  patch(R"({"allocateLoadBalancerHCNodePort":true})");
+  CHECK_FALSE(field("healthCheckNodePort").empty());
+}
+
+// KEP-3622: false can only be chosen at the beginning; taking it out of the file is choosing true.
+TEST_CASE("kubectl apply keeps, and gives up, a Service without a cluster IP") {
+  const auto server = start();
+  const Kubectl kubectl(*server);
+  const auto field = [&](const std::string& name) {
+    return kubectl.must({"get", "svc", "web", "-o", "jsonpath={.spec." + name + "}"});
+  };
+  std::vector<std::string> apply = {"apply", "-f"};
+  SUBCASE("its own way") {}
+  SUBCASE("the server's way") {
+    apply.insert(apply.begin() + 1, "--server-side");
+  }
+  const auto applied = [&](const std::string& name, const std::string& text) {
+    auto words = apply;
+    words.push_back(kubectl.file(name, text));
+    return kubectl.run(words);
+  };
+  CHECK(applied("web.yaml", kWeb).code == 0);
+  CHECK(applied("port.yaml", replaced(kWeb, "port: 80,", "port: 81,")).code == 0);
+  CHECK(field("allocateLoadBalancerClusterIP") == "false");
+  CHECK(field("clusterIP").empty());
+
+  const auto silent = replaced(kWeb, "  allocateLoadBalancerClusterIP: false\n", "");
+  CHECK(applied("silent.yaml", silent).code == 0);
+  CHECK(field("allocateLoadBalancerClusterIP") == "true");
+  const auto address = field("clusterIP");
+  CHECK_FALSE(address.empty());
+
+  const auto refused = applied("web.yaml", kWeb);
+  CHECK(refused.code == 1);
+  CHECK(has(refused.text, "may not be set to 'false' once a clusterIP is assigned"));
+  CHECK(field("clusterIP") == address);
+}
+
 TEST_CASE("kubectl says what is wrong with a Service") {
   const auto server = start();
   const Kubectl kubectl(*server);
