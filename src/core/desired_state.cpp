@@ -78,14 +78,37 @@ void choose_paths(DesiredState& desired) {
                                                        direct_is_blocked(desired.snapshot)));
 }
 
-/// UDP cannot be probed: silence is no proof. UDP-only Services wait for Envoy's ACK alone (§2).
+/// Return the hosts of a backend, in order.
+std::vector<IpAddress> hosts_of(const Backend& backend) {
+  std::vector<IpAddress> out;
+  for (const auto& target : backend.targets)
+    if (out.empty() || out.back() != target.address) out.push_back(target.address);
+  return out;
+}
+
+/// Return whether a TCP port's probe proves the path of this UDP port, too: whichever host answers
+/// it is also behind the UDP port.
+bool is_proven_by_tcp(const Backend& udp, const ProxyConfig& config) {
+  const auto hosts = hosts_of(udp);
+  return std::any_of(config.backends.begin(), config.backends.end(), [&](const Backend& backend) {
+    if (backend.protocol != Protocol::Tcp || backend.targets.empty()) return false;
+    const auto others = hosts_of(backend);
+    return std::includes(hosts.begin(), hosts.end(), others.begin(), others.end());
+  });
+}
+
+/// UDP itself cannot be probed: silence is no proof. What can fail between proxy and pod is the
+/// path, and the answer to a TCP connection proves it, even if it is a reset (§2).
 std::vector<Probe> probes_of(const ProxyConfig& config) {
   std::vector<Probe> out;
   for (const auto& backend : config.backends) {
-    if (backend.protocol != Protocol::Tcp || backend.targets.empty()) continue;
+    const bool udp = backend.protocol == Protocol::Udp;
+    if (backend.targets.empty() || (udp && is_proven_by_tcp(backend, config))) continue;
     const auto count = std::min(kTargetsPerProbe, backend.targets.size());
-    out.push_back({backend.name.substr(backend.name.find('/') + 1),
-                   {backend.targets.begin(), backend.targets.begin() + static_cast<long>(count)}});
+    out.push_back({.label = backend.name.substr(backend.name.find('/') + 1),
+                   .targets = {backend.targets.begin(),
+                               backend.targets.begin() + static_cast<long>(count)},
+                   .any_answer = udp});
   }
   return out;
 }
@@ -103,8 +126,8 @@ std::optional<ProxyConfig> direct_config(const DesiredState& desired) {
 
 /// Prepare the return from node ports to the direct path: while node ports go on serving, give the
 /// proxy the routes to the pods and probe them. Traffic moves only after a probe has succeeded
-/// (DirectPath::Proven). Without a TCP port there is nothing to probe, and the Service stays on
-/// node ports.
+/// (DirectPath::Proven). Without endpoints there is nothing to probe, and the Service stays on node
+/// ports.
 void prepare_direct_retry(DesiredState& desired) {
   if (desired.config.direct || datapath_for(desired.request, desired.policy) != Datapath::Auto ||
       !is_settled(desired))

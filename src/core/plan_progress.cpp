@@ -62,6 +62,15 @@ Progress updating(const DesiredState& desired) {
   return {.phase = Phase::Updating, .message = "The new specification is being set up."};
 }
 
+/// Name what to look at when probes that any answer satisfies have got none.
+std::string silence_advice(const DesiredState& desired) {
+  const auto probes = wanted_probes(desired);
+  if (std::none_of(probes.begin(), probes.end(), [](const auto& one) { return one.any_answer; }))
+    return "";
+  return ". UDP ports are tried with a TCP connection, which may be refused but not dropped; does "
+         "a NetworkPolicy drop it?";
+}
+
 /// Return the failure, if there is one. Rejection and infrastructure failures leave the previous
 /// configuration in service; a lost or dead proxy does not.
 std::optional<Progress> failing(const DesiredState& desired) {
@@ -84,7 +93,8 @@ std::optional<Progress> failing(const DesiredState& desired) {
   if (proxy.present && proxy.live && proxy.acknowledged == desired.revision &&
       proxy.reach == Reach::Unreachable)
     return Progress{.phase = Phase::Failing,
-                    .message = "No ready endpoint could be reached: " + proxy.reach_detail};
+                    .message = "No ready endpoint could be reached: " + proxy.reach_detail +
+                               silence_advice(desired)};
   return std::nullopt;
 }
 
@@ -107,6 +117,13 @@ Progress delayed(const DesiredState& desired) {
   return out;
 }
 
+/// Return whether a port that should accept connections refuses them.
+bool is_refused(const DesiredState& desired) {
+  const auto probes = wanted_probes(desired);
+  return desired.snapshot.proxy.reach == Reach::Refused &&
+         !std::all_of(probes.begin(), probes.end(), [](const auto& one) { return one.any_answer; });
+}
+
 Progress serving(const DesiredState& desired) {
   Progress out{.phase = Phase::Serving, .ingress = wanted_ingress(desired)};
   out.unchanged =
@@ -115,10 +132,8 @@ Progress serving(const DesiredState& desired) {
   for (const auto& [family, path] : desired.paths)
     if (!path.fallback_reason.empty())
       notes.push_back("Using node ports: " + path.fallback_reason + ".");
+  if (is_refused(desired)) notes.push_back("Note: " + desired.snapshot.proxy.reach_detail + ".");
   for (const auto& note : notes) out.message += (out.message.empty() ? "" : " ") + note;
-  if (desired.snapshot.proxy.reach == Reach::Refused)
-    out.message +=
-        (out.message.empty() ? "Note: " : " Note: ") + desired.snapshot.proxy.reach_detail + ".";
   return out;
 }
 

@@ -52,7 +52,8 @@ struct Fields<core::Target> {
 template <>
 struct Fields<core::Probe> {
   static constexpr std::tuple kAll{required("label", &core::Probe::label),
-                                   required("targets", &core::Probe::targets)};
+                                   required("targets", &core::Probe::targets),
+                                   optional("any_answer", &core::Probe::any_answer)};
 };
 template <>
 struct Fields<core::UdpRule> {

@@ -194,6 +194,29 @@ TEST_CASE("probes tell refused from unreachable") {
   CHECK(probes[3].result == ProbeResult::Unreachable);
 }
 
+TEST_CASE("a UDP port is proven by any answer of its host, and by nothing less") {
+  const Proxy proxy;
+  const auto pod = *core::IpAddress::parse("10.199.7.4");
+  const Peer node("node", core::Cidr::host(pod).text());
+  auto channel = ready_channel(proxy);
+  auto apply = an_apply(
+      1, {.unit = "dns", .address = World::get().new_address(), .endpoint = {pod, 53}});
+  apply.unit.routes = {{core::Cidr::host(pod), node.address()}};
+
+  SUBCASE("it refuses, which is told at once") {
+    apply.probes = {{"UDP/53/v4", {{pod, 53}}, true}};
+    apply.probe_timeout = std::chrono::seconds(60);  // longer than expect() waits
+    channel->send(apply);
+    CHECK(channel->expect<Applied>().probes.at(0).result == ProbeResult::Reached);
+  }
+  SUBCASE("nobody answers") {
+    apply.probes = {{"UDP/53/v4", {{World::get().new_address().address, 53}}, true}};
+    apply.probe_timeout = milliseconds(1000);
+    channel->send(apply);
+    CHECK(channel->expect<Applied>().probes.at(0).result == ProbeResult::Unreachable);
+  }
+}
+
 TEST_CASE("a newer message for the unit supersedes one that is still being probed") {
   const Proxy proxy;
   const Peer one("one");

@@ -97,7 +97,8 @@ TEST_CASE("prepare survives the wire") {
 
 TEST_CASE("apply survives the wire") {
   const core::Probe probe{.label = "TCP/80",
-                          .targets = {{ip("10.244.1.2"), 80}, {ip("fd00::2"), 65535}}};
+                          .targets = {{ip("10.244.1.2"), 80}, {ip("fd00::2"), 65535}},
+                          .any_answer = true};
   const auto back = round_trip(Apply{.id = ~std::uint64_t{0},
                                      .unit = a_unit(),
                                      .probes = {probe},
@@ -159,12 +160,14 @@ TEST_CASE("the state file survives") {
 
 TEST_CASE("unknown fields are ignored, optional ones keep their default") {
   const auto bare = decode(
-      R"({"type":"apply","id":1,"new":[{}],"unit":{"unit":"u","owner":"o","revision":"r","x":null}})");
+      R"({"type":"apply","id":1,"new":[{}],"unit":{"unit":"u","owner":"o","revision":"r","x":null},)"
+      R"("probes":[{"label":"TCP/80","targets":[]}]})");
   REQUIRE(bare.has_value());
   const auto& apply = std::get<Apply>(*bare);
   CHECK(apply.unit.unit == "u");
   CHECK(apply.unit.addresses.empty());
-  CHECK(apply.probes.empty());
+  REQUIRE(apply.probes.size() == 1);
+  CHECK_FALSE(apply.probes[0].any_answer);
   CHECK(apply.probe_timeout.count() == 3000);
 }
 

@@ -88,11 +88,12 @@ void Prober::completed(int fd) {
   loop_.unwatch(fd);
   auto node = attempts_.extract(fd);
   failed(node.mapped().target, error);
-  if (attempts_.empty() && !starting_) round_ended();
+  if (!finished_ && attempts_.empty() && !starting_) round_ended();
 }
 
 void Prober::failed(const core::Target& target, int error) {
   last_failure_ = target.text() + ": " + std::strerror(error);
+  if (error == ECONNREFUSED && probe_.any_answer) return finish(protocol::ProbeResult::Reached, {});
   if (error == ECONNREFUSED) refused_ = true;
   if (!is_no_route(error)) no_route_ = false;
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Probes: TCP connections to endpoints, to find out whether the proxy can reach them at all before
 // the Service is reported as serving. A probe succeeds when one of its targets accepts a
-// connection; nothing is sent. Not health checking: Envoy does that.
+// connection, or refuses it where any answer will do; nothing is sent. Not health checking: Envoy
+// does that.
 //
 // All targets are tried at once, in rounds until the deadline, since routes and pods may be a
 // moment late. Runs on the loop, which must outlive it; not thread-safe. Destroying a probe cancels

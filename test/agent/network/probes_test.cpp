@@ -63,6 +63,22 @@ TEST_CASE("a closed port is Refused at the deadline") {
   CHECK(seen[0].detail == closed.target().text() + ": Connection refused");
 }
 
+TEST_CASE("where any answer will do, a refusal is one, at once") {
+  testing::ManualClock clock;
+  Loop loop(clock);
+  const Port closed;
+  ProbeSet probing(loop, {{"UDP/53", {closed.target()}, true}}, std::chrono::minutes(5), [] {});
+  CHECK(advance_until(
+      loop, clock, [&] { return probing.is_finished(); }, milliseconds(50)));
+  CHECK(probing.outcomes()[0] == protocol::ProbeOutcome{"UDP/53", ProbeResult::Reached, ""});
+}
+
+TEST_CASE("where any answer will do, none is still none") {
+  const core::Target nowhere{core::IpAddress::parse("255.255.255.255").value(), 80};
+  const auto seen = outcomes_of({{"UDP/53", {nowhere}, true}}, std::chrono::seconds(1));
+  CHECK(seen[0].result == ProbeResult::Unreachable);
+}
+
 TEST_CASE("a port that opens before the deadline is reached") {
   testing::ManualClock clock;
   Loop loop(clock);

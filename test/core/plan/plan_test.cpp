@@ -162,32 +162,6 @@ TEST_CASE("no endpoints behind the Service: the load balancer serves all the sam
   CHECK(life.plan().empty());
 }
 
-TEST_CASE("UDP ports are not probed") {
-  Life life(a_service().with_port(53, Protocol::Udp));
-  life.policy.capabilities.protocols.insert(Protocol::Udp);
-  life.step();
-  life.proxy_claimed();
-  const auto apply = life.step();
-  CHECK(apply.probes.empty());
-  life.proxy_confirms(apply);
-  life.step();
-  CHECK(life.serving() == "True/Serving");
-}
-
-TEST_CASE("probes try a few endpoints of each port") {
-  Life life(a_service().with_port(80).with_port(443));
-  for (int i = 10; i < 30; ++i)
-    life.slices[0].endpoints.push_back(
-        {.address = ip("10.244.0." + std::to_string(i)), .node = "kind-worker"});
-  life.step();
-  life.proxy_claimed();
-  const auto probes = life.step().probes;
-  REQUIRE(probes.size() == 2);
-  CHECK(mentions(probes[0].label, "TCP/80"));
-  CHECK(probes[0].targets.size() == 4);
-  CHECK(probes[1].targets[0].port == 8443);
-}
-
 TEST_CASE("a Service is waited for by its EndpointSlice, for a while") {
   Life life;
   const auto slices = std::exchange(life.slices, {});

@@ -75,10 +75,14 @@ struct UdpRule {
   bool operator==(const UdpRule&) const = default;
 };
 
-/// Targets to connect to before the Service is reported as serving: one that accepts is enough.
+/// Targets to connect to, by TCP, before the Service is reported as serving: one that accepts is
+/// enough.
 struct Probe {
   std::string label;  ///< "TCP/80/v4", for messages
   std::vector<Target> targets;
+  /// A refusal is as good: the host answers, and more cannot be learnt about a UDP port, whose
+  /// silence proves nothing.
+  bool any_answer = false;
 
   bool operator==(const Probe&) const = default;
 };
