@@ -159,6 +159,7 @@ std::optional<IpFamily> complete_desired_state(DesiredState& desired) {
   desired.config =
       wanted_config(desired.service(), desired.verdict, desired.addresses, desired.paths);
   desired.revision = revision_of(desired.config);
+  desired.slices = slice_state(desired.service(), desired.verdict.ports, desired.snapshot.slices);
   prepare_direct_retry(desired);
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 
 #include "kindlb/core/plan.hpp"
 #include "kindlb/core/service_request.hpp"
+#include "slice_lag.hpp"
 
 #include <chrono>
 #include <map>
@@ -25,6 +26,7 @@ struct DesiredState {
   std::map<IpFamily, Path> paths;
   ProxyConfig config;
   Revision revision;
+  SliceState slices;         ///< before completion: up to date, nothing to wait for
   bool on_fallback = false;  ///< node ports are used although the direct path could be retried
   /// Set while the direct path is retried: probes to run over it. The routes they need are in
   /// `config`, whose listeners still use node ports.
@@ -37,8 +39,8 @@ struct DesiredState {
 /// Fill in hash, request and verdict.
 DesiredState begin_desired_state(const ServiceSnapshot& snapshot, const Policy& policy);
 
-/// Fill in addresses, paths, configuration and revision. On failure return the family that gets no
-/// address: none is left, or none may be allocated yet.
+/// Fill in addresses, paths, configuration, revision and the state of the slices. On failure return
+/// the family that gets no address: none is left, or none may be allocated yet.
 std::optional<IpFamily> complete_desired_state(DesiredState& desired);
 
 std::vector<Ingress> wanted_ingress(const DesiredState& desired);
@@ -54,8 +56,12 @@ bool serves_previous(const DesiredState& desired);
 /// Return whether this spec has been acted on: kindlb.dev/observed has its hash.
 bool is_observed(const DesiredState& desired);
 
-/// Return whether the EndpointSlices of a new Service may still be on their way (kSliceGrace).
-bool endpoints_unknown(const ServiceSnapshot& snapshot);
+/// Return whether the endpoints of this spec are not known yet, because its EndpointSlices are on
+/// their way: surely, or perhaps and for no longer than kSliceGrace.
+bool endpoints_unknown(const DesiredState& desired);
+
+/// Return for how much longer EndpointSlices that lag are within their time (kSliceGrace).
+std::optional<std::chrono::milliseconds> grace_left(const DesiredState& desired);
 
 /// Return for how much longer kindlb.dev/fault-provisioning-delay holds this work back.
 std::optional<std::chrono::milliseconds> delay_left(const DesiredState& desired);

@@ -94,10 +94,13 @@ void drive_proxy(Plan& plan, const DesiredState& desired) {
     plan.claim = !proxy.coming && !snapshot.memory.trouble;
     return;
   }
+  // A port that the EndpointSlices do not have yet would lose its endpoints: what is served now
+  // stays until they follow.
+  if (endpoints_unknown(desired) && !is_settled(desired) && serves_previous(desired)) return;
   const bool known = proxy.acknowledged == desired.revision && proxy.live && !is_overtaken(desired);
   const auto probes = is_settled(desired) ? desired.direct_probes : wanted_probes(desired);
   const bool needs_probe =
-      proxy.reach == Reach::Unknown && !endpoints_unknown(snapshot) && !probes.empty();
+      proxy.reach == Reach::Unknown && !endpoints_unknown(desired) && !probes.empty();
   if (proxy.sent == desired.revision || (known && !needs_probe)) return;
   if (proxy.rejected == desired.revision || !proxy.live) return;
   plan.apply = desired.config;
@@ -144,8 +147,7 @@ Plan serve(DesiredState& desired) {
     else
       drive_proxy(plan, desired);
   }
-  if (endpoints_unknown(desired.snapshot) && !plan.again)
-    plan.again = kSliceGrace - desired.snapshot.age;
+  if (endpoints_unknown(desired) && !plan.again) plan.again = grace_left(desired);
   return plan;
 }
 
@@ -187,14 +189,14 @@ Service as_new(Service service) {
   return service;
 }
 
-/// Return the progress as if a proxy had acknowledged everything and reached an endpoint.
+/// Return the progress as if the EndpointSlices had followed, and a proxy had acknowledged
+/// everything and reached an endpoint.
 Progress progress_once_done(const DesiredState& desired) {
   const auto service = as_new(desired.service());
   auto snapshot = desired.snapshot;
   snapshot.service = &service;
   snapshot.proxy = {.present = true, .live = true, .acknowledged = desired.revision};
   snapshot.proxy.reach = Reach::Reached;
-  snapshot.age = kSliceGrace;
   snapshot.memory.trouble.reset();
   DesiredState done{.snapshot = snapshot,
                     .policy = desired.policy,

@@ -35,7 +35,7 @@ bool fulfilled(const DesiredState& desired) {
     return false;
   if (is_rejected(desired)) return false;
   if (is_settled(desired)) return true;
-  if (endpoints_unknown(desired.snapshot) || proxy.acknowledged != desired.revision) return false;
+  if (endpoints_unknown(desired) || proxy.acknowledged != desired.revision) return false;
   if (is_overtaken(desired)) return false;
   return wanted_probes(desired).empty() || proxy.reach == Reach::Reached ||
          proxy.reach == Reach::Refused;
@@ -60,6 +60,21 @@ Progress updating(const DesiredState& desired) {
                 "The load balancer is interrupted for the update, as requested by the annotation "
                 "kindlb.dev/fault-interrupt-on-update."};
   return {.phase = Phase::Updating, .message = "The new specification is being set up."};
+}
+
+/// Say which port the EndpointSlices lack, or have with an old number.
+std::string lag_text(const SliceState& slices) {
+  if (slices.stale.empty()) return "none has port " + slices.port;
+  return "port " + slices.port + " still has number " + slices.stale + " in them";
+}
+
+/// Say of a Service that is served as far as its slices go that they lack something.
+std::string missing_text(const SliceState& slices) {
+  const std::string what = slices.port.empty()
+                               ? "the Service had no EndpointSlice."
+                               : "no EndpointSlice had port " + slices.port +
+                                     "; check targetPort against the ports of the pods.";
+  return "Note: when this took effect, " + what;
 }
 
 /// Name what to look at when probes that any answer satisfies have got none.
@@ -95,6 +110,12 @@ std::optional<Progress> failing(const DesiredState& desired) {
     return Progress{.phase = Phase::Failing,
                     .message = "No ready endpoint could be reached: " + proxy.reach_detail +
                                silence_advice(desired)};
+  if (endpoints_unknown(desired) && !grace_left(desired))
+    return Progress{.phase = phase,
+                    .message = "The EndpointSlices have not followed the Service: " +
+                               lag_text(desired.slices) +
+                               ". Does the EndpointSlice controller (kube-controller-manager) "
+                               "run?"};
   return std::nullopt;
 }
 
@@ -133,6 +154,7 @@ Progress serving(const DesiredState& desired) {
     if (!path.fallback_reason.empty())
       notes.push_back("Using node ports: " + path.fallback_reason + ".");
   if (is_refused(desired)) notes.push_back("Note: " + desired.snapshot.proxy.reach_detail + ".");
+  if (desired.slices.lag == SliceLag::Possible) notes.push_back(missing_text(desired.slices));
   for (const auto& note : notes) out.message += (out.message.empty() ? "" : " ") + note;
   return out;
 }
@@ -154,9 +176,21 @@ bool is_observed(const DesiredState& desired) {
   return observed != desired.service().annotations.end() && observed->second == desired.hash;
 }
 
-bool endpoints_unknown(const ServiceSnapshot& snapshot) {
-  return snapshot.service->spec.has_selector && snapshot.slices.empty() &&
-         snapshot.age < kSliceGrace;
+/// The time counts from Provisioning's transition, too, which the API server keeps: a restart of
+/// kindlb does not begin it anew.
+std::optional<std::chrono::milliseconds> grace_left(const DesiredState& desired) {
+  auto passed = desired.snapshot.age;
+  const auto* provisioning = find_condition(desired.conditions(), kProvisioningCondition);
+  if (is_observed(desired) && provisioning != nullptr &&
+      provisioning->status == ConditionStatus::True)
+    passed = std::max<std::chrono::milliseconds>(
+        passed, desired.snapshot.now - provisioning->last_transition);
+  return passed < kSliceGrace ? std::optional(kSliceGrace - passed) : std::nullopt;
+}
+
+bool endpoints_unknown(const DesiredState& desired) {
+  if (desired.slices.lag == SliceLag::None) return false;
+  return desired.slices.lag == SliceLag::Certain || grace_left(desired);
 }
 
 /// The delay counts from Provisioning's transition time, which the API server keeps: a restart of
@@ -183,11 +217,13 @@ bool is_overtaken(const DesiredState& desired) {
   return !sent.empty() && sent != desired.revision;
 }
 
-/// A new spec that changes nothing for the proxy (same revision) is settled at once.
+/// A new spec that changes nothing for the proxy (same revision) is settled at once, unless it will
+/// change something when the EndpointSlices follow.
 bool is_settled(const DesiredState& desired) {
   return reported_serving(desired.service()) &&
          !is_true(desired.conditions(), kProvisioningCondition) &&
-         (is_observed(desired) || desired.snapshot.proxy.acknowledged == desired.revision);
+         (is_observed(desired) || (desired.snapshot.proxy.acknowledged == desired.revision &&
+                                   desired.slices.lag != SliceLag::Certain));
 }
 
 Progress progress_of(const DesiredState& desired) {

@@ -133,7 +133,6 @@ class PlannedCluster {
     core::ServiceSnapshot world;
     world.nodes = &nodes_;
     world.network = std::move(network_);
-    world.age = core::kSliceGrace;  // what is not in the files does not exist
     world.now = now;
     for (const auto i : order) {
       world.service = &services[i];

@@ -14,6 +14,8 @@ using core::ErrorKind;
 using core::Result;
 
 constexpr const char* kServiceLabel = "kubernetes.io/service-name";
+constexpr const char* kManagedByLabel = "endpointslice.kubernetes.io/managed-by";
+constexpr const char* kSliceController = "endpointslice-controller.k8s.io";
 constexpr const char* kExcludeLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
 /// kubectl's copy of the whole object in one string. No decision depends on it, and keeping it
 /// would double the memory of every Service.
@@ -204,6 +206,8 @@ std::optional<core::EndpointSlice> read_slice(const Reader& object, const std::s
   core::EndpointSlice out{.service = {cluster, meta.required("namespace"), service},
                           .name = meta.required("name"),
                           .family = *family,
+                          .by_controller =
+                              meta.object("labels").text(kManagedByLabel) == kSliceController,
                           .ports = {},
                           .endpoints = {}};
   object.each("ports", [&](const Reader& port) {

@@ -100,6 +100,17 @@ Service FakeWorld::add_service(const Service& service) {
   return kube().create(service);
 }
 
+void FakeWorld::add_port() {
+  auto changed = service();
+  changed.spec.ports.push_back({.name = "p81", .port = 81, .target_port = "8081"});
+  kube().edit("default/web", [&](Service& web) { web.spec.ports = changed.spec.ports; });
+  kube().put_slice(a_slice()
+                       .of(changed)
+                       .called("web-1")
+                       .ready("10.244.0.5", "node-a")
+                       .ready("10.244.1.5", "node-b"));
+}
+
 std::string FakeWorld::serving(const std::string& name) {
   const auto conditions = service(name).status.conditions;
   const auto* found = core::find_condition(conditions, core::kServingCondition);

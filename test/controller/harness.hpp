@@ -94,6 +94,8 @@ struct FakeWorld {
   testing::FakeKube& kube() { return *clusters.at("kind").api; }
   /// A Service with two ready pods behind it.
   core::Service add_service(const core::Service& service = a_service().with_port(80));
+  /// Port 81 in default/web, and its EndpointSlice follows.
+  void add_port();
   core::Service service(const std::string& name = "default/web") { return *kube().get(name); }
   bool gone(const std::string& name = "default/web") { return !kube().get(name); }
   std::string serving(const std::string& name = "default/web");  ///< "True/Serving"

@@ -1,5 +1,6 @@
-// Serving=True and the endpoints behind it: no claim before somebody has answered. No controller
-// manager runs beside the API server, so the EndpointSlice controller's work is done here.
+// Serving=True and the endpoints behind it: no claim before the EndpointSlices have followed the
+// Service, and none for UDP before somebody has answered. No controller manager runs beside the API
+// server, so the EndpointSlice controller's work is done here, when the test says so.
 #include "integration/served.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "support/traffic/ask.hpp"
@@ -15,7 +16,10 @@ namespace {
 using namespace kindlb;
 using it::shared_stage;
 using it::told;
+using testing::ask_tcp;
 using testing::ask_udp;
+
+constexpr const char* kUpdating = "Serving=True/Serving Provisioning=True/Provisioning";
 
 /// A Service with a selector, and its only EndpointSlice as the controller left it.
 class Selected {
@@ -74,7 +78,53 @@ class Selected {
   const std::string name_ = unique_name();  ///< the diary keeps what it saw of former ones
 };
 
+std::string tcp_port(const std::string& name, std::uint16_t target) {
+  return fmt::format(R"({{"name":"{}","port":80,"targetPort":{}}})", name, target);
+}
+
+core::Timestamp serving_since(const core::Service& service) {
+  return core::find_condition(service.status.conditions, core::kServingCondition)->last_transition;
+}
+
 }  // namespace
+
+TEST_CASE("a changed port is not reported open before its EndpointSlices have followed") {
+  auto& stage = shared_stage();
+  const testing::Backend one(stage.gateway(), "one");
+  const testing::Backend two(stage.gateway(), "two");
+  Selected web(stage);
+  web.slice_has("http", one.target());
+  web.create(tcp_port("http", one.port()));
+  const auto before = stage.await_serving(web.name());
+  const auto target = it::target_of(before);
+  REQUIRE(ask_tcp(target, "x") == "one x");
+
+  std::string name = "http";
+  const testing::Backend* backend = &one;
+  SUBCASE("renamed") { name = "web"; }
+  SUBCASE("retargeted") { backend = &two; }
+  SUBCASE("both") {
+    name = "web";
+    backend = &two;
+  }
+  const auto seen = stage.diary().count(web.name());
+  stage.patch(web.name(),
+              fmt::format(R"({{"spec":{{"ports":[{}]}}}})", tcp_port(name, backend->port())));
+  stage.await(
+      web.name(), [](const auto& s) { return told(s) == kUpdating; }, seen);
+  stage.serve_another();
+  const auto waiting = stage.get(web.name());
+  CHECK(told(waiting) == kUpdating);
+  CHECK(serving_since(waiting) == serving_since(before));
+  CHECK(ask_tcp(target, "x") == "one x");  // as before
+
+  const auto updating = stage.diary().count(web.name());
+  web.slice_has(name, backend->target());
+  const auto after = stage.await_serving(web.name(), updating);
+  CHECK(ask_tcp(target, "x") == backend->name() + " x");  // the very first connection
+  CHECK(serving_since(after) > serving_since(before));
+  CHECK(after.status.ingress == before.status.ingress);
+}
 
 TEST_CASE("a UDP-only Service whose pods cannot be reached is not reported as serving") {
   auto& stage = shared_stage();

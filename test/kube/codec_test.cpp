@@ -181,6 +181,7 @@ TEST_CASE("an EndpointSlice as the API server gives it") {
       .service = {"kind", "default", "web"},
       .name = "web-abc12",
       .family = core::IpFamily::V4,
+      .by_controller = false,  // recorded from one made with curl
       .ports = {{"http", core::Protocol::Tcp, 8080}, {"dns", core::Protocol::Udp, 5353}},
       .endpoints = {{ip("10.244.0.5"), true, true, false, "kind-worker", "Pod/default/web-1"},
                     {ip("10.244.0.6"), false, true, true, "kind-worker", ""},
@@ -200,6 +201,18 @@ TEST_CASE("slices that are passed over, and parts of slices") {
     const auto slice = slice_with("{}", R"("addressType":"IPv4")");
     REQUIRE(slice.ok());
     CHECK_FALSE(slice->has_value());
+  }
+  SUBCASE("only what the EndpointSlice controller keeps follows the Service") {
+    const auto managed_by = [&](const std::string& manager) {
+      const auto slice = slice_with(R"({"kubernetes.io/service-name":"a",)"
+                                    R"("endpointslice.kubernetes.io/managed-by":")" +
+                                        manager + "\"}",
+                                    R"("addressType":"IPv4")");
+      return (*slice)->by_controller;
+    };
+    CHECK(managed_by("endpointslice-controller.k8s.io"));
+    CHECK_FALSE(managed_by("endpointslicemirroring-controller.k8s.io"));
+    CHECK_FALSE((*slice_with(label, R"("addressType":"IPv4")"))->by_controller);
   }
   SUBCASE("host names") {
     const auto slice = slice_with(label, R"("addressType":"FQDN")");

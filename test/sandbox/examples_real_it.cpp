@@ -13,7 +13,8 @@ using namespace kindlb;
 using Json = nlohmann::json;
 
 namespace {
-/// What a cluster's own controller does for Services with selectors; none runs here.
+/// What a cluster's own controller does for Services with selectors; none runs here. No address: no
+/// pod matches.
 void put_slice(const it::Stage& stage, const Json& service, const std::string& family,
                const std::string& address, int port) {
   const std::string name = service["metadata"]["name"];
@@ -22,24 +23,27 @@ void put_slice(const it::Stage& stage, const Json& service, const std::string& f
     ports.push_back(
         {{"name", one.value("name", "")}, {"protocol", one["protocol"]}, {"port", port}});
   const auto slice = name + (family == "IPv6" ? "-v6" : "-v4");
+  Json endpoints = Json::array();
+  if (!address.empty())
+    endpoints.push_back({{"addresses", {address}}, {"conditions", {{"ready", true}}}});
   const Json body{
       {"apiVersion", "discovery.k8s.io/v1"},
       {"kind", "EndpointSlice"},
       {"metadata", {{"name", slice}, {"labels", {{"kubernetes.io/service-name", name}}}}},
       {"addressType", family},
       {"ports", ports},
-      {"endpoints", {{{"addresses", {address}}, {"conditions", {{"ready", true}}}}}}};
+      {"endpoints", endpoints}};
   stage.rest().patch("/apis/discovery.k8s.io/v1/namespaces/" + stage.ns() + "/endpointslices/" +
                          slice + "?fieldManager=test",
                      "apply", body.dump());
 }
 
 void put_slices(const it::Stage& stage, const Json& service, int port) {
-  if (service["spec"]["selector"]["app"] != "echo") return;
+  const bool nobody = service["spec"]["selector"]["app"] != "echo";
   for (const auto& family : service["spec"]["ipFamilies"]) {
     const bool v6 = family == "IPv6";
     const auto& subnet = stage.subnet(v6 ? core::IpFamily::V6 : core::IpFamily::V4);
-    put_slice(stage, service, family, subnet.gateway->text(), port);
+    put_slice(stage, service, family, nobody ? "" : subnet.gateway->text(), port);
   }
 }
 }  // namespace

@@ -24,12 +24,6 @@ core::Timestamp time_of(FakeWorld& world, const char* condition) {
   return core::find_condition(status.conditions, condition)->last_transition;
 }
 
-void add_port(FakeWorld& world) {
-  world.kube().edit("default/web", [](Service& service) {
-    service.spec.ports.push_back({.name = "p81", .port = 81, .target_port = "8081"});
-  });
-}
-
 std::size_t reported_ports(FakeWorld& world) {
   const auto ingress = world.service().status.ingress;
   return ingress.empty() ? 0 : ingress[0].ports.size();
@@ -47,7 +41,7 @@ TEST_CASE("a provisioning delay passes, and then the work is done") {
   REQUIRE(kindlb.wait_serving());
   CHECK(time_of(world, core::kServingCondition) >= begin + std::chrono::minutes(1));
 
-  add_port(world);
+  world.add_port();
   REQUIRE(kindlb.wait_until([&] { return provisions(world); }));
   CHECK(world.serves());
   CHECK(reported_ports(world) == 1);
@@ -85,7 +79,7 @@ TEST_CASE("an update that interrupts passes through Serving=False and keeps the 
   REQUIRE(kindlb.wait_quiet());
   world.kube().forget_events();
   const auto address = world.address();
-  add_port(world);
+  world.add_port();
   REQUIRE(kindlb.wait_until([&] { return reported_ports(world) == 2 && world.serves(); }));
   kindlb.settle();  // Events follow the write
   CHECK(world.address() == address);

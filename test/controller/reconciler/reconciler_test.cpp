@@ -34,9 +34,7 @@ TEST_CASE("the life of a Service: announced, served, changed, deleted") {
   const auto holder = world.host.holder_of(born.uid);
   CHECK(world.host.units_of(holder).at(0).owner == "kind/default/web");
 
-  world.kube().edit("default/web", [](Service& service) {
-    service.spec.ports.push_back({.name = "p81", .port = 81, .target_port = "8081"});
-  });
+  world.add_port();
   REQUIRE(kindlb.wait_until([&] {
     const auto ingress = world.service().status.ingress;
     return !ingress.empty() && ingress[0].ports.size() == 2 && world.serves();

@@ -168,12 +168,12 @@ TEST_CASE("a Service is waited for by its EndpointSlice, for a while") {
   life.step();
   life.proxy_claimed();
   const auto apply = life.step();
-  CHECK(apply.again == kSliceGrace);
+  CHECK(apply.again == kSliceGrace - std::chrono::seconds(1));  // since the first write
   life.proxy_confirms(apply);
-  life.age = std::chrono::milliseconds(1000);
+  life.age = std::chrono::milliseconds(2500);
   const auto waiting = life.step();
   CHECK(waiting.empty());
-  CHECK(waiting.again == kSliceGrace - std::chrono::milliseconds(1000));
+  CHECK(waiting.again == kSliceGrace - std::chrono::milliseconds(2500));
   CHECK(life.serving() == "False/Provisioning");
 
   SUBCASE("it comes") {
@@ -189,6 +189,7 @@ TEST_CASE("a Service is waited for by its EndpointSlice, for a while") {
     const auto done = life.step();
     CHECK_FALSE(done.again.has_value());
     CHECK(life.serving() == "True/Serving");
+    CHECK(mentions(life.message(), "the Service had no EndpointSlice"));
   }
 }
 

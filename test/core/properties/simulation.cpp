@@ -114,6 +114,7 @@ void Simulation::carry_out(Subject& subject, const Plan& plan) {
 void Simulation::write(Subject& subject, const StatusApply& write) {
   expect(write.uid == subject.object->uid, "writes are for the Service they were planned for");
   check_serving(subject, write);
+  check_claim(subject, write);
   check_write(subject, write);
   subject.object = accepted(*subject.object, write);
 }
@@ -197,6 +198,10 @@ bool Simulation::settle() {
     bool busy = false;
     for (auto& subject : subjects_) {
       busy = step(subject) || busy;
+      if (subject.slices_lag && dice_.one_in(8)) {
+        update_slices(subject);
+        busy = true;
+      }
       if (round >= 20 || !dice_.one_in(4)) busy = deliver(subject) || busy;
     }
     for (auto& subject : subjects_)
@@ -207,6 +212,8 @@ bool Simulation::settle() {
       // Let injected delays pass.
       waited = true;
       now_ += std::chrono::minutes(1);
+    } else if (update_all_slices()) {
+      waited = false;
     } else {
       may_crash_ = true;
       return true;

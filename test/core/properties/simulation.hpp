@@ -68,6 +68,7 @@ class Simulation {
   struct Subject {
     std::optional<core::Service> object;
     std::vector<core::EndpointSlice> slices;
+    bool slices_lag = false;  ///< they still have the ports of an earlier spec
     std::optional<Container> container;
     Memory memory;
     bool engine_fails = false;   ///< the next claim
@@ -82,6 +83,10 @@ class Simulation {
   void edit_request(core::Service& service);
   void edit_annotation(core::Service& service);
   void move_endpoints(Subject& subject);
+  /// The EndpointSlice controller has seen the Service as it is.
+  void update_slices(Subject& subject);
+  /// Lets the EndpointSlice controller catch up with everything; false if it had.
+  bool update_all_slices();
   void inject_fault(Subject& subject);
   void change_nodes();
   void crash();
@@ -109,6 +114,7 @@ class Simulation {
   void check_kept(const Subject& subject, const core::Verdict& verdict, const core::Plan& plan);
   void check_write(const Subject& subject, const core::StatusApply& write);
   void check_serving(const Subject& subject, const core::StatusApply& write);
+  void check_claim(const Subject& subject, const core::StatusApply& write);
   void check_addresses();
   void check_refused(const Subject& subject);
   void check_served(const Subject& subject, const core::Verdict& verdict);

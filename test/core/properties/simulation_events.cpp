@@ -58,10 +58,28 @@ void Simulation::edit(Subject& subject) {
       if (service.finalizers.empty()) subject.object.reset();
       return;
   }
+  subject.slices_lag = true;
+  if (!dice_.one_in(3)) update_slices(subject);
+}
+
+void Simulation::update_slices(Subject& subject) {
+  subject.slices_lag = false;
+  if (!subject.object) return;
   for (auto& slice : subject.slices) {
-    const EndpointSlice fresh = a_slice().of(service);
-    slice.ports = fresh.ports;
+    slice.ports.clear();
+    for (const auto& port : subject.object->spec.ports)
+      slice.ports.push_back({port.name, port.protocol,
+                             static_cast<std::uint16_t>(std::stoi(port.target_port))});
   }
+}
+
+bool Simulation::update_all_slices() {
+  bool any = false;
+  for (auto& subject : subjects_) {
+    any = any || subject.slices_lag;
+    update_slices(subject);
+  }
+  return any;
 }
 
 void Simulation::move_endpoints(Subject& subject) {

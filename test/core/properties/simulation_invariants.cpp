@@ -108,6 +108,27 @@ void Simulation::check_serving(const Subject& subject, const StatusApply& write)
          "Serving reports what the proxy confirmed");
 }
 
+/// A spec is reported as served only once every ready endpoint is known under its ports.
+void Simulation::check_claim(const Subject& subject, const StatusApply& write) {
+  const auto& service = *subject.object;
+  const auto observed = service.annotations.find(kObservedAnnotation);
+  const bool news = is_true(service.status.conditions, kProvisioningCondition) ||
+                    observed == service.annotations.end() || observed->second != write.observed;
+  if (!news || !is_true(write.conditions, kServingCondition) ||
+      is_true(write.conditions, kProvisioningCondition))
+    return;
+  for (const auto& slice : subject.slices) {
+    const bool ready = std::any_of(slice.endpoints.begin(), slice.endpoints.end(),
+                                   [](const Endpoint& endpoint) { return endpoint.ready; });
+    for (const auto& port : verdict_.ports) {
+      const EndpointPort wanted{port.name, port.protocol,
+                                static_cast<std::uint16_t>(std::stoi(port.target_port))};
+      expect(!ready || std::count(slice.ports.begin(), slice.ports.end(), wanted) == 1,
+             "no port is claimed before its EndpointSlices have it");
+    }
+  }
+}
+
 void Simulation::check_addresses() {
   std::map<IpAddress, const Subject*> holder;
   const auto give = [&](const IpAddress& address, const Subject& subject) {

@@ -78,12 +78,13 @@ void Simulation::create(Subject& subject) {
                         .called(name + "-2")
                         .for_family(dice_.one_in(2) ? IpFamily::V6 : IpFamily::V4)};
   subject.object = std::move(service);
+  update_slices(subject);
   move_endpoints(subject);
 }
 
 void Simulation::edit_ports(Service& service) {
   auto with = a_service();
-  switch (dice_.below(6)) {
+  switch (dice_.below(8)) {
     case 0:
       with.with_port(80).with_port(8443);
       break;
@@ -101,6 +102,8 @@ void Simulation::edit_ports(Service& service) {
       break;
   }
   service.spec.ports = with.build().spec.ports;
+  if (dice_.one_in(3)) service.spec.ports[0].name = "renamed";
+  if (dice_.one_in(3)) service.spec.ports[0].target_port = "9090";
   service.spec.allocate_node_ports = true;
 }
 

@@ -146,9 +146,10 @@ struct Plan {
   }
 };
 
-/// How long to wait for the first EndpointSlice of a Service with a selector. The EndpointSlice
-/// controller creates one even when no pod matches, so its absence means "not seen yet".
-inline constexpr std::chrono::milliseconds kSliceGrace{3'000};
+/// How long the EndpointSlices may take to follow a change of the Service (KEP-4631, test plan:
+/// KubeProxyEndpointLagTimeout). The controller creates one even when no pod matches, so that no
+/// slice at all means "not seen yet" as well.
+inline constexpr std::chrono::milliseconds kSliceGrace{30'000};
 
 /// Return what to do next for one Service.
 Plan plan_service(const ServiceSnapshot& snapshot, const Policy& policy);

@@ -143,6 +143,9 @@ struct EndpointSlice {
   ServiceKey service;  ///< from the label kubernetes.io/service-name
   std::string name;    ///< of the slice, unique in its namespace
   IpFamily family = IpFamily::V4;
+  /// Kept by the EndpointSlice controller, so its ports follow the Service's. False: made by hand,
+  /// or by another controller.
+  bool by_controller = true;
   std::vector<EndpointPort> ports;
   std::vector<Endpoint> endpoints;
 
