@@ -149,7 +149,8 @@ void Agent::broadcast_status(const std::string& text) {
 
 void Agent::send_hello(ClientId client) {
   control_.send(client, protocol::Hello{protocol::kProtocolVersion, base::version(),
-                                        updates_.state(), units_.states(), options_.watch_limit});
+                                        updates_.state(), units_.states(), options_.watch_limit,
+                                        protocol::kHeartbeatInterval});
 }
 
 void Agent::receive(ClientId client, std::string_view line) {

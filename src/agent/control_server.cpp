@@ -25,6 +25,7 @@ core::Error failure(const std::string& operation) {
 }  // namespace
 
 ControlServer::~ControlServer() {
+  loop_.cancel(heartbeat_);
   for (const auto& [id, client] : clients_) loop_.unwatch(client.socket.get());
   if (listener_) loop_.unwatch(listener_.get());
 }
@@ -50,6 +51,7 @@ void ControlServer::accept() {
   const auto id = ++last_client_;
   auto& client = clients_[id];
   client.socket = std::move(socket);
+  if (clients_.size() == 1) schedule_heartbeat();
   watch(id, client);
   events_.connected(id);
 }
@@ -118,6 +120,21 @@ void ControlServer::drop(ClientId id) {
   if (found == clients_.end()) return;
   loop_.unwatch(found->second.socket.get());
   clients_.erase(found);
+  if (clients_.empty()) loop_.cancel(heartbeat_);
+}
+
+void ControlServer::schedule_heartbeat() {
+  heartbeat_ = loop_.after(protocol::kHeartbeatInterval, [this] { send_heartbeats(); });
+}
+
+/// A client that has not read what it was sent before gets none: it would learn nothing new, and
+/// unread heartbeats would add up.
+void ControlServer::send_heartbeats() {
+  schedule_heartbeat();
+  std::vector<ClientId> ids;
+  for (const auto& [id, client] : clients_)
+    if (client.unsent.empty()) ids.push_back(id);
+  for (const auto id : ids) send(id, protocol::Heartbeat{});
 }
 
 }  // namespace kindlb::agent

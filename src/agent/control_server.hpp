@@ -2,7 +2,8 @@
 // The agent's control socket: a unix-domain socket in the state directory, on which clients (relays
 // of `kindlb-agent connect`) send lines and receive messages. It frames and buffers; what a line
 // means is the agent's business. Several clients may be connected, since a restarted kindlb
-// connects before the relay of the old one has noticed.
+// connects before the relay of the old one has noticed. While any is connected, each gets a
+// Heartbeat every protocol::kHeartbeatInterval.
 //
 // Limits: 16 clients, lines of protocol::kMaxLine, 32 MiB of unsent messages per client; a client
 // beyond them is dropped, since its memory is the container's. Access is root's alone, by file
@@ -59,12 +60,15 @@ class ControlServer {
   void flush(ClientId id, Client& client);
   void watch(ClientId id, Client& client);
   void drop(ClientId id);
+  void schedule_heartbeat();
+  void send_heartbeats();
 
   Loop& loop_;
   Events events_;
   base::Fd listener_;
   std::map<ClientId, Client> clients_;
   ClientId last_client_ = 0;
+  Loop::TimerId heartbeat_ = 0;  ///< set while anybody is connected
 };
 
 }  // namespace kindlb::agent

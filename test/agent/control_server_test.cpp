@@ -22,7 +22,8 @@ namespace {
 struct Server {
   std::string directory = (std::filesystem::temp_directory_path() / "kindlb-ctl-XXXXXX").string();
   std::string path;
-  Loop loop;
+  testing::ManualClock clock;
+  Loop loop{clock};
   std::vector<ClientId> clients;
   std::vector<std::string> lines;
   int overflows = 0;
@@ -120,6 +121,61 @@ TEST_CASE("after a line beyond the limit, the answer is sent and the client drop
     return answer.ends_with("<end>") || answer.find("too long") != std::string::npos;
   }));
   CHECK(answer.find("too long") != std::string::npos);
+}
+
+TEST_CASE("every client gets a heartbeat every two seconds") {
+  Server server;
+  const base::Fd one = server.connect();
+  REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 1; }));
+  server.clock.advance(std::chrono::milliseconds(1'000));
+  const base::Fd two = server.connect();
+  REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 2; }));
+  take(one);
+  take(two);
+  server.clock.advance(std::chrono::milliseconds(999));
+  settle(server.loop);
+  CHECK(take(one).empty());
+  server.clock.advance(std::chrono::milliseconds(1));
+  settle(server.loop);
+  CHECK(take(one) == protocol::encode(protocol::Heartbeat{}));
+  CHECK(take(two) == protocol::encode(protocol::Heartbeat{}));
+  server.clock.advance(protocol::kHeartbeatInterval);
+  settle(server.loop);
+  CHECK(take(one) == protocol::encode(protocol::Heartbeat{}));
+}
+
+TEST_CASE("nothing is due while nobody is connected") {
+  Server server;
+  base::Fd client = server.connect();
+  REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 1; }));
+  client.reset();
+  settle(server.loop);
+  server.clock.advance(protocol::kHeartbeatInterval * 2);
+  CHECK_FALSE(server.loop.run_due());
+  const base::Fd next = server.connect();
+  REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 2; }));
+  take(next);
+  server.clock.advance(protocol::kHeartbeatInterval);
+  settle(server.loop);
+  CHECK(take(next) == protocol::encode(protocol::Heartbeat{}));
+}
+
+TEST_CASE("heartbeats for a client that does not read do not add up") {
+  Server server;
+  const base::Fd client = server.connect();
+  REQUIRE(run_until(server.loop, [&] { return server.clients.size() == 1; }));
+  const std::string large(std::size_t{4} << 20U, 'x');
+  server.control.send(server.clients[0], protocol::Bye{.reason = large});
+  for (int i = 0; i < 3; ++i) {
+    server.clock.advance(protocol::kHeartbeatInterval);
+    settle(server.loop);
+  }
+  std::string all;
+  REQUIRE(run_until(server.loop, [&] {
+    all += take(client);
+    return all.ends_with("\n") && all.size() > large.size();
+  }));
+  CHECK(all.find("heartbeat") == std::string::npos);
 }
 
 TEST_CASE("a client that disconnects is dropped") {

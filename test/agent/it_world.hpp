@@ -100,8 +100,10 @@ class Channel {
   /// The next message of that kind; others before it are dropped. Fails the test after `limit`.
   template <typename T>
   T expect(std::chrono::milliseconds limit = std::chrono::seconds(15)) {
+    const auto until = std::chrono::steady_clock::now() + limit;
     while (true) {
-      auto message = next(limit);
+      auto message = next(std::chrono::duration_cast<std::chrono::milliseconds>(
+          until - std::chrono::steady_clock::now()));
       if (auto* wanted = std::get_if<T>(&message)) return std::move(*wanted);
     }
   }
