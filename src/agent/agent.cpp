@@ -40,6 +40,11 @@ Agent::Agent(Loop& loop, Network& network, PacketFilter& filter, AgentOptions op
                [this] {
                  return WantedUnits{units_.served(), requests_.installed()};
                }),
+      guard_(loop_, {.network = network, .filter = filter, .checks = checks_, .sync = network_},
+             [this] {
+               broadcast_status(guard_.problem().empty() ? "the network is whole again"
+                                                         : guard_.problem());
+             }),
       xds_(XdsFiles(options_.state_directory / "xds")),
       acks_(loop_, options_.admin_socket, xds_.history()),
       updates_(loop_, acks_, options_.watch_limit,
@@ -144,13 +149,14 @@ void Agent::write_state() {
 
 void Agent::broadcast_status(const std::string& text) {
   control_.send_to_all(
-      protocol::Status{updates_.state(), supervisor_.restarts(), text, units_.states()});
+      protocol::Status{updates_.state(), supervisor_.restarts(), text, units_.states(),
+                       guard_.problem()});
 }
 
 void Agent::send_hello(ClientId client) {
   control_.send(client, protocol::Hello{protocol::kProtocolVersion, base::version(),
                                         updates_.state(), units_.states(), options_.watch_limit,
-                                        protocol::kHeartbeatInterval});
+                                        protocol::kHeartbeatInterval, guard_.problem()});
 }
 
 void Agent::receive(ClientId client, std::string_view line) {

@@ -13,6 +13,7 @@
 //   RequestIntake   a request until the queue       EnvoyUpdates  from the queue to the answer
 //   NetworkSync     addresses and routes            UdpRules      draining, quarantine
 //   XdsPublisher    Envoy's files, their versions   Supervisor    Envoy's process
+//   NetworkGuard    what the namespace has lost
 //
 // Everything runs on one event loop; not thread-safe. The object lives as long as the process.
 
@@ -20,6 +21,7 @@
 #include "envoy/ack_poller.hpp"
 #include "envoy/envoy_updates.hpp"
 #include "envoy/supervisor.hpp"
+#include "network/network_guard.hpp"
 #include "request_intake.hpp"
 
 #include <filesystem>
@@ -47,6 +49,8 @@ class Agent {
   core::Result<void> start();
   /// Send Bye to every client, terminate Envoy, then stop the loop.
   void stop(const std::string& reason);
+  /// Report that something has changed in the network namespace.
+  void network_changed() { guard_.changed(); }
   /// Report a child that was reaped: Envoy or, since this is pid 1, an orphan of `docker exec`.
   void child_exited(pid_t pid, int wait_status) { supervisor_.reaped(pid, wait_status); }
 
@@ -74,6 +78,7 @@ class Agent {
   Requests requests_;
   UdpRules rules_;
   NetworkSync network_;
+  NetworkGuard guard_;
   XdsPublisher xds_;
   AckPoller acks_;
   EnvoyUpdates updates_;

@@ -4,6 +4,7 @@
 #include "kindlb/base/number.hpp"
 #include "kindlb/base/text.hpp"
 #include "log.hpp"
+#include "network/netlink_monitor.hpp"
 #include "network/netlink_network.hpp"
 #include "udp/nftables_filter.hpp"
 
@@ -101,6 +102,7 @@ int run_in_container() {
                .admin_socket = protocol::kAdminSocket,
                .envoy = envoy_command(),
                .watch_limit = watch_limit()});
+  const NetlinkMonitor monitor(loop, network->port(), [&] { agent.network_changed(); });
   loop.watch(signals.get(), POLLIN, [&](short) { read_signals(signals.get(), agent); });
   if (const auto started = agent.start(); !started) {
     log(started.error().text());

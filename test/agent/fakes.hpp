@@ -38,6 +38,10 @@ class FakeNetwork final : public agent::Network {
   std::set<core::Cidr> refused_routes;
   std::set<core::Cidr> connected_routes;  ///< with open connections: kept when stale
   std::set<core::IpAddress> refused_solicitations;
+  agent::NetworkLosses losses;  ///< what somebody has deleted; found once
+  std::string link_problem;
+  bool unreadable = false;
+  int looks = 0;  ///< for losses
 
   bool holds(const core::IpAddress& address) const override {
     for (const auto& held : now_.addresses)
@@ -45,23 +49,31 @@ class FakeNetwork final : public agent::Network {
     return false;
   }
   core::Result<void> add_addresses(const agent::DesiredNetwork& desired) override {
+    core::Result<void> out;
     for (const auto& address : desired.addresses) {
       if (now_.addresses.contains(address)) continue;
-      if (refused_addresses.contains(address)) return refusal("add address " + address.text());
+      if (refused_addresses.contains(address)) {
+        if (out) out = refusal("add address " + address.text());
+        continue;
+      }
       now_.addresses.insert(address);
       unannounced_ = true;
       steps_.note("add address " + address.text());
     }
-    return {};
+    return out;
   }
   core::Result<void> add_routes(const agent::DesiredNetwork& desired) override {
+    core::Result<void> out;
     for (const auto& [to, via] : desired.routes) {
       if (now_.routes.contains(to) && now_.routes.at(to) == via) continue;
-      if (refused_routes.contains(to)) return refusal("add route " + to.text());
+      if (refused_routes.contains(to)) {
+        if (out) out = refusal("add route " + to.text());
+        continue;
+      }
       now_.routes.insert_or_assign(to, via);
       steps_.note("add route " + to.text() + " via " + via.text());
     }
-    return {};
+    return out;
   }
   bool announce() override {
     if (unannounced_) steps_.note("announce");
@@ -82,6 +94,16 @@ class FakeNetwork final : public agent::Network {
       return true;
     });
     return kept;
+  }
+  core::Result<agent::NetworkLosses> find_losses() override {
+    ++looks;
+    if (unreadable) return refusal("list addresses");
+    agent::NetworkLosses out = std::exchange(losses, {});
+    for (const auto* lost : {&out.addresses, &out.stranded})
+      for (const auto& address : *lost) now_.addresses.erase(address);
+    for (const auto& route : out.routes) now_.routes.erase(route.to);
+    out.problem = link_problem;
+    return out;
   }
   core::Result<void> solicit(const core::IpAddress& address) override {
     if (refused_solicitations.contains(address)) return refusal("check " + address.text());
@@ -109,6 +131,7 @@ class FakeFilter final : public agent::PacketFilter {
 
   bool supported = true;
   bool refusing = false;
+  bool deleted = false;  ///< by somebody else
 
   bool is_supported() const override { return supported; }
   core::Result<void> set(const agent::nftables::Rules& rules) override {
@@ -117,6 +140,11 @@ class FakeFilter final : public agent::PacketFilter {
     rules_ = rules;
     steps_.note("rules " + text_of(rules));
     return {};
+  }
+  bool find_changes() override {
+    if (!std::exchange(deleted, false)) return false;
+    rules_ = {};
+    return true;
   }
   std::string text() const { return text_of(rules_); }
 

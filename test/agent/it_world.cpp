@@ -189,6 +189,10 @@ std::string Container::logs() const {
   return run({"sh", "-c", "docker logs " + name_ + " 2>&1"}).text;
 }
 
+pid_t Container::pid() const {
+  return std::atoi(must_run({"docker", "inspect", "-f", "{{.State.Pid}}", name_}).c_str());
+}
+
 Peer::Peer(const std::string& name, const std::string& extra_address)
     : Container({"--cap-add", "NET_ADMIN", "--entrypoint", kPeer},
                 extra_address.empty()

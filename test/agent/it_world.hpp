@@ -64,6 +64,7 @@ class Container {
   const std::string& name() const { return name_; }
   core::IpAddress address(core::IpFamily family = core::IpFamily::V4) const;
   std::string logs() const;
+  pid_t pid() const;  ///< of its first process, on the host
 
  private:
   std::string name_;

@@ -118,6 +118,12 @@ std::string dump_links() {
   return Request(RTM_GETLINK, NLM_F_DUMP, link_header(0)).bytes();
 }
 
+std::string dump_routes(core::IpFamily family) {
+  rtmsg header{};
+  header.rtm_family = family == core::IpFamily::V4 ? AF_INET : AF_INET6;
+  return Request(RTM_GETROUTE, NLM_F_DUMP, header).bytes();
+}
+
 std::string dump_neighbours(core::IpFamily family) {
   ndmsg header{};
   header.ndm_family = family == core::IpFamily::V4 ? AF_INET : AF_INET6;

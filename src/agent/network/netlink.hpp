@@ -40,6 +40,8 @@ struct Link {
   unsigned interface = 0;
   bool loopback = false;
   std::string mac_bytes;
+  bool up = false;
+  std::string name;
 
   bool operator==(const Link&) const = default;
 };
@@ -59,11 +61,20 @@ std::string enable_notify(unsigned interface);
 std::string set_link_address(unsigned interface, std::string_view mac_bytes);
 std::string dump_addresses();
 std::string dump_links();
+std::string dump_routes(core::IpFamily family);
 std::string dump_neighbours(core::IpFamily family);
 
 std::vector<InterfaceAddress> parse_addresses(std::string_view answer);
 std::vector<Link> parse_links(std::string_view answer);
 std::vector<Neighbour> parse_neighbours(std::string_view answer);
+/// Return the routes that the agent has added.
+std::vector<core::Route> parse_routes(std::string_view answer);
+
+/// Return whether a notification may mean that an address, a route or a link has gone or come back.
+/// What the socket with the port number `own` has changed does not count.
+bool is_notable(std::string_view notification, std::uint32_t own);
+/// Return whether the kernel's tables changed during the dump: it may lack what was there.
+bool is_interrupted(std::string_view answer);
 
 /// Return what ends a reply: 0 for an ACK or the end of a dump, an errno for an error, nothing
 /// while more is to come.

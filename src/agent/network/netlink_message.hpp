@@ -7,8 +7,10 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,41 @@ namespace kindlb::agent::netlink {
 inline std::size_t aligned(std::size_t size) {
   constexpr std::size_t kAlign = 4;
   return (size + kAlign - 1) / kAlign * kAlign;
+}
+
+/// Take a value from the front, and the padding after it. Nothing if the bytes do not suffice.
+template <typename T>
+std::optional<T> take(std::string_view& from) {
+  if (from.size() < sizeof(T)) return std::nullopt;
+  T out;
+  std::memcpy(&out, from.data(), sizeof(T));
+  from.remove_prefix(std::min(aligned(sizeof(T)), from.size()));
+  return out;
+}
+
+/// Call visit(header, payload) for each complete message.
+template <typename Visit>
+void each_message(std::string_view answer, Visit visit) {
+  while (answer.size() >= sizeof(nlmsghdr)) {
+    std::string_view rest = answer;
+    const auto header = *take<nlmsghdr>(rest);
+    if (header.nlmsg_len < sizeof(nlmsghdr) || header.nlmsg_len > answer.size()) return;
+    visit(header,
+          answer.substr(aligned(sizeof(nlmsghdr)), header.nlmsg_len - aligned(sizeof(nlmsghdr))));
+    answer.remove_prefix(std::min(aligned(header.nlmsg_len), answer.size()));
+  }
+}
+
+/// Call visit(type, value) for each complete attribute.
+template <typename Visit>
+void each_attribute(std::string_view attributes, Visit visit) {
+  while (attributes.size() >= sizeof(rtattr)) {
+    std::string_view rest = attributes;
+    const auto head = *take<rtattr>(rest);
+    if (head.rta_len < sizeof(rtattr) || head.rta_len > attributes.size()) return;
+    visit(head.rta_type, attributes.substr(sizeof(rtattr), head.rta_len - sizeof(rtattr)));
+    attributes.remove_prefix(std::min(aligned(head.rta_len), attributes.size()));
+  }
 }
 
 inline std::string_view raw(const core::IpAddress& address) {

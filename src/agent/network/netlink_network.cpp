@@ -19,6 +19,7 @@ using core::Error;
 using core::ErrorKind;
 
 constexpr std::uint16_t kDiscardPort = 9;
+constexpr int kDumpTries = 5;
 
 Error error_of(int number, const std::string& operation) {
   const auto kind = number == EPERM || number == EACCES ? ErrorKind::Denied
@@ -31,7 +32,9 @@ Error error_of(int number, const std::string& operation) {
 
 core::Result<NetlinkNetwork> NetlinkNetwork::open() {
   base::Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket) return error_of(errno, "open a netlink socket");
+  const sockaddr_nl any{.nl_family = AF_NETLINK};  // the kernel chooses the port number
+  if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any), sizeof(any)) != 0)
+    return error_of(errno, "open a netlink socket");
   const timeval limit{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   return NetlinkNetwork(std::move(socket));
@@ -58,6 +61,23 @@ core::Result<std::string> NetlinkNetwork::request(const std::string& message,
   }
 }
 
+std::uint32_t NetlinkNetwork::port() const {
+  sockaddr_nl address{};
+  socklen_t size = sizeof(address);
+  ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return address.nl_pid;
+}
+
+/// A list that others changed while it was read is read again.
+core::Result<std::string> NetlinkNetwork::dump(const std::string& message,
+                                               const std::string& operation) {
+  for (int tries = 0; tries < kDumpTries; ++tries) {
+    auto answer = request(message, operation);
+    if (!answer || !netlink::is_interrupted(*answer)) return answer;
+  }
+  return Error{ErrorKind::Conflict, operation, "the list changes too quickly"};
+}
+
 bool NetlinkNetwork::holds(const core::IpAddress& address) const {
   return std::any_of(addresses_.begin(), addresses_.end(),
                      [&](const auto& entry) { return entry.first.address == address; });
@@ -80,16 +100,25 @@ core::Result<unsigned> NetlinkNetwork::interface_for(const core::IpAddress& addr
 }
 
 core::Result<void> NetlinkNetwork::add_addresses(const DesiredNetwork& desired) {
+  core::Result<void> out;
   for (const auto& address : desired.addresses) {
     if (addresses_.contains(address)) continue;
-    const auto interface = interface_for(address.address);
-    if (!interface) return interface.error();
-    const auto added =
-        request(netlink::add_address(*interface, address), "add address " + address.text());
-    if (!added) return added.error();
-    addresses_.emplace(address, *interface);
-    unannounced_.insert(*interface);
+    if (const auto added = add_address(address); !added && out) out = added;
   }
+  return out;
+}
+
+core::Result<void> NetlinkNetwork::add_address(const core::Cidr& address) {
+  const auto former = former_interfaces_.find(address);
+  const auto interface = former != former_interfaces_.end() ? core::Result<unsigned>(former->second)
+                                                            : interface_for(address.address);
+  if (!interface) return interface.error();
+  const auto added =
+      request(netlink::add_address(*interface, address), "add address " + address.text());
+  if (former != former_interfaces_.end()) former_interfaces_.erase(former);
+  if (!added) return added.error();
+  addresses_.emplace(address, *interface);
+  unannounced_.insert(*interface);
   return {};
 }
 
@@ -116,14 +145,19 @@ void NetlinkNetwork::announce(unsigned interface) {
 }
 
 core::Result<void> NetlinkNetwork::add_routes(const DesiredNetwork& desired) {
-  for (const auto& [to, via] : desired.routes) {
-    const auto known = routes_.find(to);
-    if (known != routes_.end() && known->second == via) continue;
-    const auto added = request(netlink::add_route({to, via}, known != routes_.end()),
-                               "add route " + to.text() + " via " + via.text());
-    if (!added) return added.error();
-    routes_.insert_or_assign(to, via);
-  }
+  core::Result<void> out;
+  for (const auto& [to, via] : desired.routes)
+    if (const auto added = add_route({to, via}); !added && out) out = added;
+  return out;
+}
+
+core::Result<void> NetlinkNetwork::add_route(const core::Route& route) {
+  const auto known = routes_.find(route.to);
+  if (known != routes_.end() && known->second == route.via) return {};
+  const auto added = request(netlink::add_route(route, known != routes_.end()),
+                             "add route " + route.to.text() + " via " + route.via.text());
+  if (!added) return added.error();
+  routes_.insert_or_assign(route.to, route.via);
   return {};
 }
 
@@ -146,6 +180,55 @@ bool NetlinkNetwork::remove_stale(const DesiredNetwork& desired) {
     return true;
   });
   return kept;
+}
+
+core::Result<NetworkLosses> NetlinkNetwork::find_losses() {
+  NetworkLosses out;
+  if (!addresses_.empty())
+    if (const auto found = find_lost_addresses(out); !found) return found.error();
+  if (!routes_.empty())
+    if (const auto found = find_lost_routes(out); !found) return found.error();
+  return out;
+}
+
+core::Result<void> NetlinkNetwork::find_lost_addresses(NetworkLosses& losses) {
+  const auto link_list = dump(netlink::dump_links(), "list network interfaces");
+  if (!link_list) return link_list.error();
+  const auto address_list = dump(netlink::dump_addresses(), "list addresses");
+  if (!address_list) return address_list.error();
+  std::map<unsigned, netlink::Link> links;
+  for (const auto& link : netlink::parse_links(*link_list)) links[link.interface] = link;
+  const auto present = netlink::parse_addresses(*address_list);
+  std::erase_if(addresses_, [&](const auto& entry) {
+    const auto& [address, interface] = entry;
+    const auto link = links.find(interface);
+    if (link == links.end()) {
+      losses.stranded.push_back(address);
+      return true;
+    }
+    if (!link->second.up) losses.problem = "network interface " + link->second.name + " is down";
+    if (std::ranges::find(present, netlink::InterfaceAddress{interface, address}) != present.end())
+      return false;
+    losses.addresses.push_back(address);
+    former_interfaces_[address] = interface;
+    return true;
+  });
+  return {};
+}
+
+core::Result<void> NetlinkNetwork::find_lost_routes(NetworkLosses& losses) {
+  std::set<core::Route> present;
+  for (const auto family : {core::IpFamily::V4, core::IpFamily::V6}) {
+    const auto list = dump(netlink::dump_routes(family), "list routes");
+    if (!list) return list.error();
+    for (const auto& route : netlink::parse_routes(*list)) present.insert(route);
+  }
+  std::erase_if(routes_, [&](const auto& entry) {
+    if (present.contains({entry.first, entry.second})) return false;
+    losses.routes.push_back({entry.first, entry.second});
+    return true;
+  });
+  return {};
 }
 
 /// An empty datagram to the discard port is enough to make the kernel resolve the address; a host

@@ -20,39 +20,6 @@ namespace {
 
 constexpr unsigned kAnswered = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
 
-template <typename T>
-std::optional<T> take(std::string_view& from) {
-  if (from.size() < sizeof(T)) return std::nullopt;
-  T out;
-  std::memcpy(&out, from.data(), sizeof(T));
-  from.remove_prefix(std::min(aligned(sizeof(T)), from.size()));
-  return out;
-}
-
-/// Call visit(header, payload) for each complete message.
-template <typename Visit>
-void each_message(std::string_view answer, Visit visit) {
-  while (answer.size() >= sizeof(nlmsghdr)) {
-    std::string_view rest = answer;
-    const auto header = *take<nlmsghdr>(rest);
-    if (header.nlmsg_len < sizeof(nlmsghdr) || header.nlmsg_len > answer.size()) return;
-    visit(header,
-          answer.substr(aligned(sizeof(nlmsghdr)), header.nlmsg_len - aligned(sizeof(nlmsghdr))));
-    answer.remove_prefix(std::min(aligned(header.nlmsg_len), answer.size()));
-  }
-}
-
-template <typename Visit>
-void each_attribute(std::string_view attributes, Visit visit) {
-  while (attributes.size() >= sizeof(rtattr)) {
-    std::string_view rest = attributes;
-    const auto head = *take<rtattr>(rest);
-    if (head.rta_len < sizeof(rtattr) || head.rta_len > attributes.size()) return;
-    visit(head.rta_type, attributes.substr(sizeof(rtattr), head.rta_len - sizeof(rtattr)));
-    attributes.remove_prefix(std::min(aligned(head.rta_len), attributes.size()));
-  }
-}
-
 /// Collect from every message of `type` what `read` returns for its header and attributes.
 template <typename Header, typename Out, typename Read>
 std::vector<Out> collect(std::string_view answer, std::uint16_t type, Read read) {
@@ -109,9 +76,14 @@ std::vector<InterfaceAddress> parse_addresses(std::string_view answer) {
 std::vector<Link> parse_links(std::string_view answer) {
   return collect<ifinfomsg, Link>(
       answer, RTM_NEWLINK, [](const ifinfomsg& head, std::string_view attributes) {
-        Link link{static_cast<unsigned>(head.ifi_index), (head.ifi_flags & IFF_LOOPBACK) != 0, {}};
+        Link link{static_cast<unsigned>(head.ifi_index),
+                  (head.ifi_flags & IFF_LOOPBACK) != 0,
+                  {},
+                  (head.ifi_flags & IFF_UP) != 0,
+                  {}};
         each_attribute(attributes, [&](unsigned type, std::string_view value) {
           if (type == IFLA_ADDRESS) link.mac_bytes = value;
+          if (type == IFLA_IFNAME) link.name = value.substr(0, value.find('\0'));
         });
         return std::optional(link);
       });
@@ -129,6 +101,43 @@ std::vector<Neighbour> parse_neighbours(std::string_view answer) {
         if (address) out.address = *address;
         return address ? std::optional(out) : std::nullopt;
       });
+}
+
+std::vector<core::Route> parse_routes(std::string_view answer) {
+  return collect<rtmsg, core::Route>(
+      answer, RTM_NEWROUTE, [](const rtmsg& head, std::string_view attributes) {
+        std::optional<core::IpAddress> to;
+        std::optional<core::IpAddress> via;
+        each_attribute(attributes, [&](unsigned type, std::string_view value) {
+          if (type == RTA_DST) to = read_ip(head.rtm_family, value);
+          if (type == RTA_GATEWAY) via = read_ip(head.rtm_family, value);
+        });
+        std::optional<core::Route> out;
+        if (to && via && head.rtm_protocol == kRouteProtocol && head.rtm_dst_len <= to->bits())
+          out = core::Route{{*to, head.rtm_dst_len}, *via};
+        return out;
+      });
+}
+
+/// A new route is of interest only if it has taken the place of another.
+bool is_notable(std::string_view notification, std::uint32_t own) {
+  bool notable = false;
+  each_message(notification, [&](const nlmsghdr& head, std::string_view) {
+    const auto type = head.nlmsg_type;
+    const bool kind = type == RTM_DELADDR || type == RTM_NEWADDR || type == RTM_DELROUTE ||
+                      type == RTM_NEWLINK || type == RTM_DELLINK ||
+                      (type == RTM_NEWROUTE && (head.nlmsg_flags & NLM_F_REPLACE) != 0);
+    if (kind && head.nlmsg_pid != own) notable = true;
+  });
+  return notable;
+}
+
+bool is_interrupted(std::string_view answer) {
+  bool interrupted = false;
+  each_message(answer, [&](const nlmsghdr& head, std::string_view) {
+    if ((head.nlmsg_flags & NLM_F_DUMP_INTR) != 0) interrupted = true;
+  });
+  return interrupted;
 }
 
 std::optional<int> parse_ack(std::string_view answer) {

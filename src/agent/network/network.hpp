@@ -10,8 +10,21 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kindlb::agent {
+
+/// What has gone from the namespace although it was added.
+struct NetworkLosses {
+  std::vector<core::Cidr> addresses;  ///< whose interface is still there
+  std::vector<core::Cidr> stranded;   ///< whose interface has gone as well
+  std::vector<core::Route> routes;
+  /// What keeps the rest from working, for users: "network interface eth0 is down".
+  std::string problem;
+
+  bool any() const { return !addresses.empty() || !stranded.empty() || !routes.empty(); }
+  bool operator==(const NetworkLosses&) const = default;
+};
 
 class Network {
  public:
@@ -19,8 +32,9 @@ class Network {
 
   /// Return whether this object has added the address.
   virtual bool holds(const core::IpAddress& address) const = 0;
-  /// Add what is missing; stop at the first failure. The error's operation names the address or
-  /// route. What has been added before stays and counts as added by this object.
+  /// Add what is missing; return the first failure, after all have been tried. The error's
+  /// operation names the address or route. What has been added stays and counts as added by this
+  /// object.
   virtual core::Result<void> add_addresses(const DesiredNetwork& desired) = 0;
   virtual core::Result<void> add_routes(const DesiredNetwork& desired) = 0;
   /// Announce addresses added since the last call to the neighbours. This empties the namespace's
@@ -31,6 +45,9 @@ class Network {
   /// connections: an endpoint that terminates gracefully closes them itself. Return whether such a
   /// route was kept; call again later.
   virtual bool remove_stale(const DesiredNetwork& desired) = 0;
+  /// Compare what was added with what is there, and forget what is not: then it is not held any
+  /// more, and can be added again.
+  virtual core::Result<NetworkLosses> find_losses() = 0;
 
   /// Make the kernel send an ARP request or neighbour solicitation for the address. A former answer
   /// is forgotten first.

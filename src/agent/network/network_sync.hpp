@@ -3,8 +3,11 @@
 // the committed units and the requests under way need together, and nothing else. Whichever way a
 // request ends, sync() removes what it alone needed.
 //
-// Invariant: while a route is kept only for its open connections, a recheck is scheduled. Runs on
-// the loop, which must outlive it as must network and rules; not thread-safe.
+// Invariants
+// - While a route is kept only for its open connections, a recheck is scheduled.
+// - An address that was lost together with its interface is held back: another host may have it by
+//   now, so it is not added before it has been checked again.
+// Runs on the loop, which must outlive it as must network and rules; not thread-safe.
 
 #include "loop.hpp"
 #include "network/network.hpp"
@@ -13,7 +16,9 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace kindlb::agent {
 
@@ -46,14 +51,26 @@ class NetworkSync {
   /// Make the namespace match: first remove, then add, then filter, then announce. Failures are
   /// logged only, since there is no request to reject: what was installed before stays.
   void sync();
+  /// Add and announce what is missing, whatever cannot be added. Return the first failure, for
+  /// users; empty if there was none. `announced` tells whether neighbours were told.
+  std::string restore(bool& announced);
+  /// Do not add these addresses before they are admitted, or checked for a request.
+  void hold_back(const std::vector<core::Cidr>& addresses);
+  void admit(const core::Cidr& address) { held_back_.erase(address); }
+  /// Return those that are still wanted.
+  std::vector<core::Cidr> held_back();
   /// Install the UDP rules alone.
   core::Result<void> install_rules() { return rules_.install(wanted_()); }
 
  private:
+  /// Return what all units need, without what is held back.
+  DesiredNetwork addable(const WantedUnits& wanted) const;
+
   Loop& loop_;
   Network& network_;
   UdpRules& rules_;
   std::function<WantedUnits()> wanted_;
+  std::set<core::Cidr> held_back_;
   Loop::TimerId recheck_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -253,6 +254,25 @@ std::string replace_rules(IpFamily family, const Rules& rules) {
     add_port_rules(messages, rule, "rule" + std::to_string(count++));
   }
   return std::move(messages).finish();
+}
+
+std::string ask_generation() {
+  return Request(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN, NLM_F_ACK,
+                 nfgenmsg{AF_UNSPEC, NFNETLINK_V0, 0})
+      .bytes();
+}
+
+std::optional<std::uint32_t> parse_generation(std::string_view answer) {
+  std::optional<std::uint32_t> out;
+  netlink::each_message(answer, [&](const nlmsghdr& head, std::string_view payload) {
+    if (head.nlmsg_type != (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWGEN)) return;
+    if (!netlink::take<nfgenmsg>(payload)) return;
+    netlink::each_attribute(payload, [&](unsigned type, std::string_view value) {
+      if (type != NFTA_GEN_ID) return;
+      if (const auto wire = netlink::take<std::uint32_t>(value)) out = ntohl(*wire);
+    });
+  });
+  return out;
 }
 
 }  // namespace kindlb::agent::nftables

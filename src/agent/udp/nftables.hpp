@@ -11,7 +11,10 @@
 
 #include "kindlb/core/proxy_config.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kindlb::agent::nftables {
@@ -33,5 +36,9 @@ bool has_rules(core::IpFamily family, const Rules& rules);
 /// The kernel applies a batch as one transaction: every packet sees the old rules or the new ones.
 /// It replies once: an ACK for the last message, or an error for the first one it refuses.
 std::string replace_rules(core::IpFamily family, const Rules& rules);
+
+/// Ask how often the rules of this namespace have been changed, by whomever.
+std::string ask_generation();
+std::optional<std::uint32_t> parse_generation(std::string_view answer);
 
 }  // namespace kindlb::agent::nftables

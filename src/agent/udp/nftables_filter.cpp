@@ -27,24 +27,32 @@ Error error_of(int number) {
   return {kind, "install nf_tables rules for UDP", std::strerror(number)};
 }
 
-/// A socket per batch: replies to a refused one that were not read must not be taken for the next.
-core::Result<void> send(const std::string& batch) {
+/// Return the reply, up to and with the ACK. A socket per batch: replies to a refused one that were
+/// not read must not be taken for the next.
+core::Result<std::string> send(const std::string& batch) {
   const base::Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
   if (!socket) return error_of(errno);
   const timeval limit{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUFFORCE, &kSendBuffer, sizeof(kSendBuffer));
   if (::send(socket.get(), batch.data(), batch.size(), 0) < 0) return error_of(errno);
+  std::string reply;
   std::array<char, 8192> buffer{};
   while (true) {
     const auto size = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return error_of(errno);
+    reply.append(buffer.data(), static_cast<std::size_t>(size));
     const auto ack = netlink::parse_ack({buffer.data(), static_cast<std::size_t>(size)});
     if (!ack) continue;
     if (*ack != 0) return error_of(*ack);
-    return {};
+    return reply;
   }
+}
+
+std::optional<std::uint32_t> current_generation() {
+  const auto reply = send(nftables::ask_generation());
+  return reply ? nftables::parse_generation(*reply) : std::nullopt;
 }
 
 /// Install and remove a rule with every kind of expression, for the unspecified address.
@@ -73,7 +81,15 @@ core::Result<void> NftablesFilter::set(const nftables::Rules& rules) {
     if (const auto sent = send(nftables::replace_rules(family, rules)); !sent) return sent.error();
   }
   rules_ = rules;
+  generation_ = current_generation();
   return {};
+}
+
+bool NftablesFilter::find_changes() {
+  if (!supported_ || (rules_ && *rules_ == nftables::Rules())) return false;
+  if (rules_ && generation_ && current_generation() == generation_) return false;
+  rules_.reset();
+  return true;
 }
 
 }  // namespace kindlb::agent

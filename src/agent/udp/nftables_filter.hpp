@@ -20,10 +20,13 @@ class NftablesFilter final : public PacketFilter {
   /// For each family in one transaction. After an error a family may have either its old rules or
   /// the new ones; the next call installs both again.
   core::Result<void> set(const nftables::Rules& rules) override;
+  bool find_changes() override;
 
  private:
   bool supported_ = false;
   std::optional<nftables::Rules> rules_;  ///< in force; none: unknown after an error
+  /// Of all rules in the namespace, when these were set. Every change by anybody moves it.
+  std::optional<std::uint32_t> generation_;
 };
 
 }  // namespace kindlb::agent

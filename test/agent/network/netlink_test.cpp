@@ -102,6 +102,39 @@ TEST_CASE("links are read with their addresses") {
   CHECK_FALSE(read[0].loopback);
 }
 
+TEST_CASE("the agent's own routes are read, in both families") {
+  const core::Route v4{cidr("10.244.1.0/24"), ip("172.18.0.2")};
+  const core::Route v6{cidr("fd00::7/128"), ip("fc00::2")};
+  const auto added = netlink::add_route(v4, false) + netlink::add_route(v6, false);
+  CHECK(netlink::parse_routes(added) == std::vector{v4, v6});
+  auto foreign = netlink::add_route(v4, false);
+  foreign[sizeof(nlmsghdr) + offsetof(rtmsg, rtm_protocol)] = RTPROT_BOOT;
+  CHECK(netlink::parse_routes(foreign).empty());
+}
+
+TEST_CASE("a notification counts if something may have gone or come back, unless it is our own") {
+  const auto notification = [](std::uint16_t type, std::uint16_t flags = 0) {
+    auto message = reported(netlink::add_address(1, cidr("10.0.0.1/8")), type);
+    nlmsghdr head{};
+    std::memcpy(&head, message.data(), sizeof(head));
+    head.nlmsg_flags = flags;
+    head.nlmsg_pid = 77;
+    std::memcpy(message.data(), &head, sizeof(head));
+    return message;
+  };
+  for (const int type : {RTM_DELADDR, RTM_NEWADDR, RTM_DELROUTE, RTM_NEWLINK, RTM_DELLINK}) {
+    CAPTURE(type);
+    CHECK(netlink::is_notable(notification(static_cast<std::uint16_t>(type)), 1));
+    CHECK_FALSE(netlink::is_notable(notification(static_cast<std::uint16_t>(type)), 77));
+  }
+  CHECK_FALSE(netlink::is_notable(notification(RTM_NEWROUTE), 1));
+  CHECK(netlink::is_notable(notification(RTM_NEWROUTE, NLM_F_REPLACE), 1));
+  CHECK_FALSE(netlink::is_notable("", 1));
+  CHECK(netlink::is_notable(notification(RTM_NEWROUTE) + notification(RTM_DELADDR), 1));
+  CHECK(netlink::is_interrupted(notification(RTM_NEWADDR, NLM_F_DUMP_INTR)));
+  CHECK_FALSE(netlink::is_interrupted(notification(RTM_NEWADDR)));
+}
+
 TEST_CASE("a neighbour is present when it answered") {
   struct Case {
     const char* name;

@@ -1,10 +1,12 @@
 #include "udp/nftables.hpp"
 
+#include "network/netlink_message.hpp"
 #include "support/builders.hpp"
 
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
+#include <sys/socket.h>
 
 #include <doctest/doctest.h>
 
@@ -96,4 +98,17 @@ TEST_CASE("nf_tables rules per UDP rule") {
   auto idle = rule("10.0.0.1");
   idle.divert = 32821;
   CHECK(count(replace_rules(IpFamily::V4, {{}, {idle}}), NFT_MSG_NEWRULE) == 2);
+}
+
+TEST_CASE("the generation of rules is asked for and read") {
+  CHECK(count(agent::nftables::ask_generation(), NFT_MSG_GETGEN) == 1);
+  const nfgenmsg header{AF_UNSPEC, NFNETLINK_V0, 0};
+  const std::string_view number("\x00\x00\x01\x02", 4);
+  const auto reply = agent::netlink::Request(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWGEN, 0, header)
+                         .attribute(NFTA_GEN_ID, number);
+  auto copy = reply;
+  const auto bytes = std::move(copy).bytes();
+  CHECK(agent::nftables::parse_generation(bytes) == 0x102);
+  CHECK(agent::nftables::parse_generation(bytes.substr(0, bytes.size() - 1)) == std::nullopt);
+  CHECK(agent::nftables::parse_generation("") == std::nullopt);
 }

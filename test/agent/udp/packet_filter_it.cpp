@@ -196,3 +196,21 @@ TEST_CASE("a thousand ranges") {
   set(filter, {only(rule("127.1.0.1"), ranges)});
   CHECK(ask(ip("127.1.0.1"), "127.2.0.1") == "a x");
 }
+
+TEST_CASE("rules that another program has deleted are noticed, and installed again") {
+  REQUIRE(kAlone);
+  NftablesFilter filter;
+  CHECK_FALSE(filter.find_changes());
+  const Backend backend(ip("127.1.0.1"), "a", kPort);
+  const std::vector<core::UdpRule> rules{only(rule("127.1.0.1"), {"127.2.0.0/30"})};
+  set(filter, rules);
+  CHECK_FALSE(filter.find_changes());
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.4").empty());
+  const NftablesFilter other;  // removes what it finds in the namespace
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.4") == "a x");
+  CHECK(filter.find_changes());
+  set(filter, rules);
+  CHECK(ask(ip("127.1.0.1"), "127.2.0.4").empty());
+  CHECK_FALSE(filter.find_changes());
+  set(filter, {});
+}
