@@ -9,6 +9,10 @@ namespace kindlb::agent {
 
 using protocol::RejectStage;
 
+namespace {
+constexpr std::chrono::seconds kWriteAgain{5};
+}  // namespace
+
 Agent::Agent(Loop& loop, Network& network, PacketFilter& filter, AgentOptions options)
     : loop_(loop),
       options_(std::move(options)),
@@ -135,16 +139,24 @@ void Agent::envoy_exited(const std::string& how) {
 /// Publish the state for a kindlb that starts later: as a file with everything, and the same as the
 /// target of a symbolic link, which the Engine returns with a HEAD request on the path (see
 /// protocol.hpp). Both are replaced by rename, so readers see old or new, never half. A state too
-/// long for a link removes the link: no summary is better than a stale one.
+/// long for a link removes the link: no summary is better than a stale one. What cannot be written,
+/// since the volume is full, is written as soon as it can.
 void Agent::write_state() {
+  loop_.cancel(write_again_);
+  const auto written = try_write_state();
+  if (!written && !write_failing_) log(written.error().text());
+  write_failing_ = !written;
+  if (written && units_.store_missing()) return;
+  write_again_ = loop_.after(kWriteAgain, [this] { write_state(); });
+}
+
+core::Result<void> Agent::try_write_state() {
   const protocol::AgentState state{base::version(), updates_.state(), units_.states(),
                                    options_.watch_limit};
-  const auto written =
+  auto linked = replace_link(options_.state_directory / "summary", protocol::encode_summary(state));
+  auto written =
       replace_file(options_.state_directory / "state.json", protocol::encode_state(state), 0600);
-  if (!written) log(written.error().text());
-  const auto linked =
-      replace_link(options_.state_directory / "summary", protocol::encode_summary(state));
-  if (!linked) log(linked.error().text());
+  return written ? linked : written;
 }
 
 void Agent::broadcast_status(const std::string& text) {

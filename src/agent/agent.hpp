@@ -60,6 +60,7 @@ class Agent {
   void receive(ClientId client, const protocol::Prepare& prepare);
   void receive(ClientId client, protocol::Apply apply);
   void write_state();
+  core::Result<void> try_write_state();
   void broadcast_status(const std::string& text);
 
   void load_units();
@@ -83,6 +84,8 @@ class Agent {
   AckPoller acks_;
   EnvoyUpdates updates_;
   RequestIntake intake_;
+  Loop::TimerId write_again_ = 0;
+  bool write_failing_ = false;
   std::size_t unchecked_units_ = 0;  ///< stored units whose address check has not finished
 };
 

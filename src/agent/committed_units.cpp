@@ -44,12 +44,25 @@ void CommittedUnits::commit(const protocol::Unit& unit, std::uint64_t request) {
       committed.unit.listeners == unit.listeners && committed.unit.addresses == unit.addresses;
   committed = {.unit = unit, .state = State::Acknowledged, .committed_by = request};
   if (!same_place) log(serving_line(unit));
-  const auto saved = store_.save(behind_rules_ ? swap_listener_variants(unit) : unit);
-  if (!saved) log(saved.error().text());
+  unstored_.erase(unit.unit);
+  if (const auto stored = store(unit); !stored) {
+    unstored_.insert(unit.unit);
+    log(stored.error().text());
+  }
+}
+
+core::Result<void> CommittedUnits::store(const protocol::Unit& unit) const {
+  return store_.save(behind_rules_ ? swap_listener_variants(unit) : unit);
+}
+
+bool CommittedUnits::store_missing() {
+  std::erase_if(unstored_, [&](const auto& name) { return store(units_.at(name).unit).ok(); });
+  return unstored_.empty();
 }
 
 std::optional<protocol::Unit> CommittedUnits::release(const std::string& unit) {
   auto node = units_.extract(unit);
+  unstored_.erase(unit);
   store_.remove(unit);
   if (node.empty()) return std::nullopt;
   log("released " + node.mapped().unit.owner);

@@ -3,8 +3,9 @@
 // served, what a restarted container or Envoy gets, and what is gone back to when an update is
 // rejected. What kindlb has asked for since is in requests.hpp.
 //
-// Invariant: memory and the store hold the same units. A failure to store is logged only: the unit
-// is served all the same, and kindlb applies it again after a restart that has lost it.
+// Invariant: memory and the store hold the same units, but for those that could not be stored. Such
+// a unit is served all the same, and stored later; after a restart that has lost it, kindlb applies
+// it again.
 // Not thread-safe; lives as long as the agent.
 
 #include "envoy/admin.hpp"
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,8 @@ class CommittedUnits {
   void load();
   /// Make it the committed unit and store it. REQUIRES: Envoy has acknowledged it.
   void commit(const protocol::Unit& unit, std::uint64_t request);
+  /// Try again to store what could not be. Return whether nothing is left.
+  bool store_missing();
   /// Forget the unit, here and in the store. Return what it was; nothing if there was none.
   std::optional<protocol::Unit> release(const std::string& unit);
   /// Do not serve the unit, if there is one.
@@ -83,9 +87,12 @@ class CommittedUnits {
  private:
   using State = CommittedUnit::State;
 
+  core::Result<void> store(const protocol::Unit& unit) const;
+
   UnitStore store_;
   bool behind_rules_;
   std::map<std::string, CommittedUnit> units_;  ///< by unit name
+  std::set<std::string> unstored_;
 };
 
 }  // namespace kindlb::agent

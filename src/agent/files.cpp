@@ -25,8 +25,16 @@ constexpr const char* kEndpoints = "eds";
 constexpr const char* kStaging = "new";
 
 Error failure(const char* verb, const fs::path& path) {
-  const auto kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::Unavailable;
-  return {kind, std::string(verb) + " " + path.string(), std::strerror(errno)};
+  const int number = errno;
+  const auto kind = number == ENOENT ? ErrorKind::NotFound : ErrorKind::Unavailable;
+  return {kind, std::string(verb) + " " + path.string(), describe_file_error(number)};
+}
+
+/// Remove what must not stay after a failure: half a file, which may be what fills the volume.
+/// Return the failure.
+Error give_up(const Error& error, const fs::path& remains) {
+  ::unlink(remains.c_str());
+  return error;
 }
 
 core::Result<void> write_file(const fs::path& path, std::string_view text, mode_t mode) {
@@ -47,6 +55,12 @@ std::vector<fs::path> entries_of(const fs::path& directory) {
 
 }  // namespace
 
+std::string describe_file_error(int number) {
+  const std::string text = std::strerror(number);
+  if (number != ENOSPC && number != EDQUOT) return text;
+  return "the proxy's volume is full (" + text + "): free disk space on the Docker host";
+}
+
 core::Result<std::string> read_file(const fs::path& path, std::size_t limit) {
   const base::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return failure("open", path);
@@ -66,7 +80,8 @@ core::Result<std::string> read_file(const fs::path& path, std::size_t limit) {
 
 core::Result<void> replace_file(const fs::path& path, std::string_view text, mode_t mode) {
   const fs::path temporary = path.string() + ".new";
-  if (auto written = write_file(temporary, text, mode); !written) return written;
+  if (auto written = write_file(temporary, text, mode); !written)
+    return give_up(written.error(), temporary);
   if (::rename(temporary.c_str(), path.c_str()) != 0) return failure("rename", temporary);
   return {};
 }
@@ -78,7 +93,8 @@ core::Result<void> replace_link(const fs::path& path, const std::optional<std::s
   }
   const fs::path temporary = path.string() + ".new";
   ::unlink(temporary.c_str());
-  if (::symlink(target->c_str(), temporary.c_str()) != 0) return failure("link", temporary);
+  if (::symlink(target->c_str(), temporary.c_str()) != 0)
+    return give_up(failure("link", temporary), path);
   if (::rename(temporary.c_str(), path.c_str()) != 0) return failure("rename", temporary);
   return {};
 }
@@ -126,10 +142,10 @@ void UnitStore::remove(const std::string& unit) const {
   ::unlink((directory_ / file_name(unit)).c_str());
 }
 
-core::Result<void> XdsFiles::reset() const {
+core::Result<void> XdsFiles::prepare() const {
   std::error_code error;
+  fs::remove_all(directory_ / kStaging, error);
   for (const auto* folder : {kEndpoints, kStaging}) {
-    fs::remove_all(directory_ / folder, error);
     fs::create_directories(directory_ / folder, error);
     if (error)
       return Error{ErrorKind::Unavailable, "create " + directory_.string(), error.message()};
@@ -144,12 +160,25 @@ core::Result<void> XdsFiles::reset() const {
 core::Result<void> XdsFiles::write(const std::vector<XdsFile>& files) const {
   const auto staged = [&](std::size_t i) { return directory_ / kStaging / std::to_string(i); };
   for (std::size_t i = 0; i < files.size(); ++i)
-    if (auto written = write_file(staged(i), files[i].text, kWorldReadable); !written)
+    if (auto written = write_file(staged(i), files[i].text, kWorldReadable); !written) {
+      for (std::size_t j = 0; j <= i; ++j) ::unlink(staged(j).c_str());
       return written;
+    }
   for (std::size_t i = 0; i < files.size(); ++i)
     if (::rename(staged(i).c_str(), (directory_ / files[i].name).c_str()) != 0)
       return failure("rename", directory_ / files[i].name);
   return {};
+}
+
+core::Result<void> XdsFiles::repair(const std::vector<XdsFile>& files) const {
+  std::vector<XdsFile> damaged;
+  for (const auto& file : files) {
+    const auto text = read_file(directory_ / file.name, file.text.size());
+    if (!text || *text != file.text) damaged.push_back(file);
+  }
+  if (damaged.empty()) return {};
+  if (auto prepared = prepare(); !prepared) return prepared;
+  return write(damaged);
 }
 
 void XdsFiles::prune(const XdsSnapshot& wanted) const {

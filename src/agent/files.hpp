@@ -19,13 +19,17 @@
 
 namespace kindlb::agent {
 
+/// Describe an errno for users: a full volume is for them to empty.
+std::string describe_file_error(int number);
+
 /// Read a whole file, TooLarge beyond `limit` bytes. Works for /proc, whose files report no size.
 core::Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit);
 /// Replace or create a file. `mode` holds whatever the umask.
 core::Result<void> replace_file(const std::filesystem::path& path, std::string_view text,
                                 mode_t mode);
 
-/// Replace or create a symbolic link, atomically. Without a target the link is removed.
+/// Replace or create a symbolic link, atomically. Without a target the link is removed, and so it
+/// is when the new one cannot be created.
 core::Result<void> replace_link(const std::filesystem::path& path,
                                 const std::optional<std::string>& target);
 
@@ -56,11 +60,14 @@ class XdsFiles {
  public:
   explicit XdsFiles(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  /// Create the directories, without the endpoint files of a former run.
-  core::Result<void> reset() const;
+  /// Create the directories. What a former run has left in them stays: if the new files cannot be
+  /// written, Envoy starts with those.
+  core::Result<void> prepare() const;
   /// Put the files in place, in this order. All are written before the first is moved, so that a
   /// full disk leaves Envoy's configuration as it was.
   core::Result<void> write(const std::vector<XdsFile>& files) const;
+  /// Write those of the files that are missing or have another content.
+  core::Result<void> repair(const std::vector<XdsFile>& files) const;
   /// Delete endpoint files that `wanted` does not name. Call it only after Envoy has dropped the
   /// clusters that watched them.
   void prune(const XdsSnapshot& wanted) const;

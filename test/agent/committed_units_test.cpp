@@ -1,6 +1,7 @@
 #include "committed_units.hpp"
 
 #include "agent/fakes.hpp"
+#include "agent/no_space.hpp"
 #include "support/temp_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -46,6 +47,24 @@ TEST_CASE("what is committed comes back after a restart, and what is released do
   CHECK(*again.find("web") ==
         CommittedUnit{.unit = web, .state = UnitStateOf::Unacknowledged, .committed_by = 0});
   CHECK(again.find("dns") == nullptr);
+}
+
+TEST_CASE("a unit that could not be stored is served, and stored when there is space again") {
+  const test::TempFolder folder;
+  auto units = stored_in(folder);
+  {
+    const testing::NoSpace full;
+    units.commit(unit_at("web", "172.18.0.9"), 1);
+    units.commit(unit_at("dns", "172.18.0.10"), 2);
+    CHECK_FALSE(units.store_missing());
+  }
+  CHECK(units.served().size() == 2);
+  units.release("dns");
+  CHECK(units.store_missing());
+  auto again = stored_in(folder);
+  again.load();
+  REQUIRE(again.served().size() == 1);
+  CHECK(again.served()[0]->unit == unit_at("web", "172.18.0.9"));
 }
 
 TEST_CASE("units are stored as they were sent, whichever listeners are in use") {

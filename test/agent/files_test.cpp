@@ -1,10 +1,13 @@
 #include "files.hpp"
 
+#include "agent/no_space.hpp"
+
 #include <sys/stat.h>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 using namespace kindlb;
@@ -106,7 +109,7 @@ TEST_CASE("files are put in place whole and world-readable") {
   const auto folder = scratch.path / "xds";
   const XdsFiles files(folder);
   const mode_t former = ::umask(0077);
-  REQUIRE(files.reset().ok());
+  REQUIRE(files.prepare().ok());
   REQUIRE(files.write({{"eds/a.json", "a"}, {"lds.json", "one"}}).ok());
   REQUIRE(files.write({{"lds.json", "two"}}).ok());
   ::umask(former);
@@ -120,17 +123,17 @@ TEST_CASE("files are put in place whole and world-readable") {
 TEST_CASE("files are put in place only if all could be written") {
   const Scratch scratch;
   const XdsFiles files(scratch.path);
-  REQUIRE(files.reset().ok());
+  REQUIRE(files.prepare().ok());
   REQUIRE(files.write({{"lds.json", "old"}}).ok());
   fs::create_directories(scratch.path / "new/1");  // where the second one would be staged
   CHECK_FALSE(files.write({{"lds.json", "new"}, {"cds.json", "new"}}).ok());
   CHECK(text_in(scratch.path / "lds.json") == "old");
 }
 
-TEST_CASE("unused endpoint files are deleted, at once or at the next start") {
+TEST_CASE("unused endpoint files are deleted") {
   const Scratch scratch;
   const XdsFiles files(scratch.path);
-  REQUIRE(files.reset().ok());
+  REQUIRE(files.prepare().ok());
   REQUIRE(files.write({{"eds/a.json", "a"}, {"eds/b.json", "b"}, {"lds.json", "l"}}).ok());
   XdsSnapshot wanted;
   wanted.endpoints["b.json"] = {};
@@ -138,8 +141,54 @@ TEST_CASE("unused endpoint files are deleted, at once or at the next start") {
   CHECK_FALSE(fs::exists(scratch.path / "eds/a.json"));
   CHECK(text_in(scratch.path / "eds/b.json") == "b");
   CHECK(text_in(scratch.path / "lds.json") == "l");
-  REQUIRE(files.reset().ok());
-  CHECK_FALSE(fs::exists(scratch.path / "eds/b.json"));
+}
+
+TEST_CASE("files of a former run stay until new ones are there") {
+  const Scratch scratch;
+  const XdsFiles files(scratch.path);
+  REQUIRE(files.prepare().ok());
+  REQUIRE(files.write({{"eds/a.json", "a"}, {"lds.json", "l"}}).ok());
+  REQUIRE(files.prepare().ok());
+  CHECK(text_in(scratch.path / "eds/a.json") == "a");
+  CHECK(text_in(scratch.path / "lds.json") == "l");
+}
+
+TEST_CASE("a full volume is named, with what to do") {
+  CHECK(describe_file_error(ENOSPC) ==
+        "the proxy's volume is full (No space left on device): free disk space on the Docker host");
+  CHECK(describe_file_error(EDQUOT).starts_with("the proxy's volume is full"));
+  CHECK(describe_file_error(EACCES) == "Permission denied");
+}
+
+TEST_CASE("what was half written is removed") {
+  const Scratch scratch;
+  const XdsFiles files(scratch.path);
+  REQUIRE(files.prepare().ok());
+  REQUIRE(files.write({{"lds.json", "old"}}).ok());
+  {
+    const testing::NoSpace full;
+    CHECK_FALSE(files.write({{"lds.json", "new"}, {"cds.json", "new"}}).ok());
+    CHECK_FALSE(replace_file(scratch.path / "state.json", "x", 0600).ok());
+  }
+  CHECK(text_in(scratch.path / "lds.json") == "old");
+  CHECK(fs::is_empty(scratch.path / "new"));
+  CHECK_FALSE(fs::exists(scratch.path / "state.json.new"));
+  CHECK(files.write({{"lds.json", "new"}, {"cds.json", "new"}}).ok());
+}
+
+TEST_CASE("damaged and missing files are written again, the others left alone") {
+  const Scratch scratch;
+  const XdsFiles files(scratch.path);
+  const std::vector<XdsFile> all{{"eds/a.json", "a"}, {"cds.json", "c"}, {"lds.json", "l"}};
+  REQUIRE(files.prepare().ok());
+  REQUIRE(files.write(all).ok());
+  const auto written = fs::last_write_time(scratch.path / "cds.json");
+  REQUIRE(replace_file(scratch.path / "lds.json", "l and more", 0644).ok());
+  fs::remove_all(scratch.path / "eds");
+  CHECK(files.repair(all).ok());
+  CHECK(text_in(scratch.path / "lds.json") == "l");
+  CHECK(text_in(scratch.path / "eds/a.json") == "a");
+  CHECK(fs::last_write_time(scratch.path / "cds.json") == written);
 }
 
 TEST_CASE("files beyond the limit are not read") {

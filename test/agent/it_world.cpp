@@ -208,11 +208,11 @@ std::optional<std::string> Peer::fetch(const core::IpAddress& from, int port, in
 }
 
 /// As kindlb runs it. The IPv6 announcement needs its sysctl, the IPv4 one needs none.
-Proxy::Proxy(const std::string& security)
+Proxy::Proxy(const std::string& security, const std::string& volume)
     : Container({"--cap-add=NET_ADMIN", "--cap-add=SETUID", "--cap-add=SETGID", "--cap-add=CHOWN",
                  "--cap-add=KILL", "--security-opt=" + security,
                  "--sysctl=net.ipv4.ip_unprivileged_port_start=0",
-                 "--sysctl=net.ipv6.conf.all.ndisc_notify=1", "--volume=/var/lib/kindlb",
+                 "--sysctl=net.ipv6.conf.all.ndisc_notify=1", volume,
                  "--env=KINDLB_ENVOY_UID=" + envoy_uid()},
                 {}, "proxy") {}
 

@@ -81,8 +81,10 @@ class Peer : public Container {
 /// A proxy as kindlb runs it.
 class Proxy : public Container {
  public:
-  /// `security`: a value for docker's --security-opt.
-  explicit Proxy(const std::string& security = "no-new-privileges");
+  /// `security`: a value for docker's --security-opt. `volume`: the option that gives the agent
+  /// its state directory.
+  explicit Proxy(const std::string& security = "no-new-privileges",
+                 const std::string& volume = "--volume=/var/lib/kindlb");
   pid_t envoy_pid() const;  ///< on the host; 0 if there is none
   /// Of this run: what a killed one left behind must not use up the uid's share of the kernel.
   static std::string envoy_uid();

@@ -51,7 +51,7 @@ void EnvoyUpdates::release_without_envoy() {
   for (const auto* request : parts_.requests.queued())
     if (request->kind == Request::Kind::Release) releases.push_back(request->key);
   for (const auto key : releases) release(key);
-  if (!releases.empty() && parts_.xds.is_started()) parts_.xds.publish(parts_.units.snapshot());
+  if (!releases.empty() && parts_.xds.is_started()) publish_committed();
 }
 
 /// Return the requests that can be in a snapshot; the others are rejected.
@@ -75,11 +75,26 @@ void EnvoyUpdates::start_update(const std::vector<const Request*>& batch) {
     return withdraw(requests, RejectStage::Filter, set.error().text());
   events_.read_log();
   parts_.log.forget_rejections();
-  const bool changed = snapshot != parts_.xds.snapshot();
-  if (changed && !parts_.xds.publish(snapshot))
+  bool changed = snapshot != parts_.xds.snapshot();
+  auto written = parts_.xds.publish(snapshot);
+  // Envoy tries a listener that it could not open, for want of its address, only when told again.
+  if (!changed &&
+      std::ranges::any_of(requests, [&](const auto* one) { return is_refused(*one); })) {
+    written = parts_.xds.renew_listeners();
+    changed = true;
+  }
+  if (!written)
     return withdraw(requests, RejectStage::Down,
-                    "cannot write Envoy's configuration files; see the log of the proxy container");
+                    "cannot write Envoy's configuration files: " + written.error().operation +
+                        ": " + written.error().detail);
   update_.await_requests(requests, changed);
+}
+
+/// Return whether Envoy has not accepted at its start what the request asks for again.
+bool EnvoyUpdates::is_refused(const Request& request) const {
+  const auto* committed = parts_.units.find(request.unit.unit);
+  return request.kind == Request::Kind::Apply && committed != nullptr &&
+         committed->state == CommittedUnit::State::Unacknowledged;
 }
 
 /// Return the snapshot with the requests in the place of their predecessors. Computed after some
@@ -214,7 +229,15 @@ void EnvoyUpdates::apply_committed() {
   if (update_.is_pending()) return;
   const auto snapshot = parts_.rules.with_draining(parts_.units.snapshot());
   if (snapshot == parts_.xds.snapshot()) return lift_filters();
-  if (parts_.xds.publish(snapshot)) update_.await_rollback();
+  if (const auto written = parts_.xds.publish(snapshot); written)
+    update_.await_rollback();
+  else
+    log(written.error().text());
+}
+
+void EnvoyUpdates::publish_committed() {
+  const auto written = parts_.xds.publish(parts_.units.snapshot());
+  if (!written) log(written.error().text());
 }
 
 void EnvoyUpdates::lift_filters() {
@@ -226,55 +249,6 @@ void EnvoyUpdates::remove_drained() {
   if (update_.is_pending()) return parts_.rules.postpone_drain_end();
   parts_.rules.end_draining();
   apply_committed();
-}
-
-// Time-outs, and Envoy's life cycle --------------------------------------------------------------
-
-void EnvoyUpdates::request_timed_out(RequestKey key) {
-  if (parts_.requests.at(key).kind == Request::Kind::Release) return release(key);
-  parts_.requests.reject(
-      key, RejectStage::Down,
-      "Envoy was not ready within " + std::to_string(Requests::kTimeout.count()) + " s");
-  parts_.requests.end(key);
-  parts_.network.sync();
-}
-
-void EnvoyUpdates::envoy_started() {
-  state_ = EnvoyState::Starting;
-  parts_.log.forget_rejections();
-  std::vector<protocol::Unit> units;
-  for (const auto* committed : parts_.units.served()) units.push_back(committed->unit);
-  update_.await_start(std::move(units));
-}
-
-void EnvoyUpdates::envoy_live(const AckStatuses& statuses) {
-  state_ = EnvoyState::Live;
-  parts_.units.acknowledge(
-      statuses, [this](const protocol::Unit& unit) { return parts_.log.reason_for(unit); });
-  if (parts_.units.empty()) log("Envoy is ready");
-  events_.live();
-}
-
-void EnvoyUpdates::envoy_exited() {
-  state_ = EnvoyState::Down;
-  parts_.units.forget_acknowledgements();
-}
-
-/// An update that was not committed may be what crashed Envoy. Its requests get a second attempt,
-/// each alone; one that is there at two crashes is rejected, so that a single bad unit cannot keep
-/// Envoy crashing. The sockets of the old Envoy are gone, and with them every reason to drain or
-/// quarantine.
-void EnvoyUpdates::recover(const std::string& how) {
-  for (const auto key : update_.abandon()) {
-    if (parts_.requests.count_crash(key) >= 2)
-      parts_.requests.reject(key, RejectStage::Down,
-                             "Envoy stopped while applying this configuration: " + how);
-    parts_.requests.requeue_alone(key);
-  }
-  parts_.rules.forget();
-  parts_.network.sync();
-  parts_.xds.publish(parts_.units.snapshot());
-  start_next();
 }
 
 }  // namespace kindlb::agent

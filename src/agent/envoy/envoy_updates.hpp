@@ -87,6 +87,7 @@ class EnvoyUpdates {
   void release_without_envoy();
   std::vector<const Request*> reject_unacceptable(std::vector<const Request*> batch);
   void start_update(const std::vector<const Request*>& batch);
+  bool is_refused(const Request& request) const;
   XdsSnapshot start_applying(const std::vector<const Request*>& requests);
   void withdraw(const std::vector<const Request*>& requests, protocol::RejectStage stage,
                 const std::string& why);
@@ -101,6 +102,7 @@ class EnvoyUpdates {
   void commit(RequestKey key);
   void release(RequestKey key);
   void apply_committed();
+  void publish_committed();
   void lift_filters();
 
   Parts parts_;

@@ -82,6 +82,20 @@ std::vector<std::string> bodies_of(const std::map<std::string, std::string>& res
   return out;
 }
 
+/// Return the files that changed in version `since` or later, each as of its last change.
+std::vector<XdsFile> files_since(const XdsHistory& history, XdsVersion since) {
+  const auto& snapshot = history.snapshot();
+  std::vector<XdsFile> files;
+  for (const auto& [file, endpoints] : snapshot.endpoints)
+    if (const auto version = history.endpoints_version(file); version >= since)
+      files.push_back({"eds/" + file, response(version, std::vector{endpoints.body})});
+  if (const auto version = history.clusters_version(); version >= since)
+    files.push_back({"cds.json", response(version, bodies_of(snapshot.clusters))});
+  if (const auto version = history.listeners_version(); version >= since)
+    files.push_back({"lds.json", response(version, bodies_of(snapshot.listeners))});
+  return files;
+}
+
 }  // namespace
 
 std::string invalid_reason(const protocol::Unit& unit) {
@@ -191,18 +205,12 @@ bool has_reached(const std::string& version, XdsVersion expected) {
   return at && *at >= expected;
 }
 
+std::vector<XdsFile> all_files(const XdsHistory& history) {
+  return files_since(history, 0);
+}
+
 std::vector<XdsFile> changed_files(const XdsHistory& history) {
-  const auto& snapshot = history.snapshot();
-  const auto now = history.version();
-  std::vector<XdsFile> files;
-  for (const auto& [file, endpoints] : snapshot.endpoints)
-    if (history.endpoints_version(file) == now)
-      files.push_back({"eds/" + file, response(now, std::vector{endpoints.body})});
-  if (history.clusters_version() == now)
-    files.push_back({"cds.json", response(now, bodies_of(snapshot.clusters))});
-  if (history.listeners_version() == now)
-    files.push_back({"lds.json", response(now, bodies_of(snapshot.listeners))});
-  return files;
+  return files_since(history, history.version());
 }
 
 }  // namespace kindlb::agent

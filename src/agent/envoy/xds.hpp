@@ -51,6 +51,8 @@ class XdsHistory {
  public:
   /// Record what the files say from version `now` on. REQUIRES: `now` is greater than version().
   void record(const XdsSnapshot& snapshot, XdsVersion now);
+  /// Record that lds.json is written again as version `now`, with the content it has.
+  void record_renewed_listeners(XdsVersion now) { listeners_version_ = version_ = now; }
 
   /// Return whether the resource's content in that version, as Envoy reports it, is the same as
   /// now.
@@ -101,5 +103,7 @@ struct XdsFile {
 /// before their cluster, clusters before the listeners that use them (make before break). The first
 /// version changes all of them, since the bootstrap names files that must exist.
 std::vector<XdsFile> changed_files(const XdsHistory& history);
+/// Return all files as they have been since they last changed, in the same order.
+std::vector<XdsFile> all_files(const XdsHistory& history);
 
 }  // namespace kindlb::agent

@@ -16,11 +16,17 @@ class XdsPublisher {
 
   /// Write all files anew, for an Envoy that has not been started: it exits when one that its
   /// bootstrap names is missing. Versions start at 1 with an empty history, since a new Envoy knows
-  /// none. A failure is logged.
+  /// none. A failure is logged; then the files of a former run are still there.
   void start(const XdsSnapshot& snapshot);
-  /// Write the files that differ, as the next version. False: no file was replaced, the failure was
-  /// logged, and the history still tells what Envoy reads. REQUIRES: start() was called.
-  bool publish(const XdsSnapshot& snapshot);
+  /// Write the files that differ, as the next version. After an error no file was replaced, and the
+  /// history still tells what Envoy reads. REQUIRES: start() was called.
+  core::Result<void> publish(const XdsSnapshot& snapshot);
+  /// Write the listeners once more, as the next version: Envoy tries those again that it could not
+  /// open, and leaves the others alone.
+  core::Result<void> renew_listeners();
+  /// Write files again that somebody has damaged, before an Envoy reads all of them at its start. A
+  /// failure is logged.
+  void repair() const;
   /// Delete endpoint files that the snapshot does not name. Call it only after Envoy has dropped
   /// the clusters that watched them.
   void prune() const { files_.prune(history_.snapshot()); }
@@ -30,6 +36,8 @@ class XdsPublisher {
   const XdsHistory& history() const { return history_; }
 
  private:
+  core::Result<void> write(XdsHistory history);
+
   XdsFiles files_;
   XdsHistory history_;
 };

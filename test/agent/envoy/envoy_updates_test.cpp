@@ -1,8 +1,11 @@
 #include "envoy/envoy_updates.hpp"
 
 #include "agent/agent_parts.hpp"
+#include "agent/no_space.hpp"
 
 #include <doctest/doctest.h>
+
+#include <filesystem>
 
 using namespace kindlb;
 using namespace kindlb::agent;
@@ -207,4 +210,54 @@ TEST_CASE("a request superseded while Envoy decides is committed when accepted, 
   agent.acks.report({{"web", kAcked}});
   CHECK(agent.steps.take() == "state; await web@r2");
   CHECK(agent.committed() == "web@r1");
+}
+
+TEST_CASE("files that somebody damaged are whole again before Envoy restarts") {
+  AgentParts agent;
+  agent.go_live();
+  agent.serve(1, unit_at("web", "172.18.0.9"));
+  const auto whole = read_file(agent.folder / "xds/lds.json", 10'000);
+  REQUIRE(replace_file(agent.folder / "xds/lds.json", "{", 0644).ok());
+  std::filesystem::remove_all(agent.folder / "xds/eds");
+  SUBCASE("with space") {
+    agent.crash();
+    CHECK(*read_file(agent.folder / "xds/lds.json", 10'000) == *whole);
+    CHECK(std::filesystem::exists(agent.folder / "xds/eds/web.json"));
+  }
+  SUBCASE("as soon as there is space") {
+    {
+      const testing::NoSpace full;
+      agent.crash();
+    }
+    agent.crash();
+    CHECK(*read_file(agent.folder / "xds/lds.json", 10'000) == *whole);
+  }
+}
+
+TEST_CASE("on a full volume Envoy restarts with the files it had") {
+  AgentParts agent;
+  agent.go_live();
+  agent.serve(1, unit_at("web", "172.18.0.9"));
+  const auto before = read_file(agent.folder / "xds/lds.json", 10'000);
+  const testing::NoSpace full;
+  agent.crash();
+  CHECK(*read_file(agent.folder / "xds/lds.json", 10'000) == *before);
+  CHECK(std::filesystem::exists(agent.folder / "xds/eds/web.json"));
+}
+
+TEST_CASE("a unit that Envoy refused at its start is tried again when it is applied again") {
+  AgentParts agent;
+  agent.go_live();
+  agent.serve(1, unit_at("web", kOne));
+  agent.crash();
+  agent.updates.envoy_started();
+  agent.acks.report({{"web", nacked("cannot bind")}});
+  const auto version = agent.xds.history().listeners_version();
+  agent.submit(2, unit_at("web", kOne));
+  CHECK(agent.xds.history().listeners_version() == version + 1);
+  CHECK(agent.xds.history().clusters_version() < version + 1);
+  agent.acks.report({{"web", kAcked}});
+  CHECK(agent.steps.take().find("applied 2") != std::string::npos);
+  agent.submit(3, unit_at("web", kOne));
+  CHECK(agent.xds.history().listeners_version() == version + 1);
 }

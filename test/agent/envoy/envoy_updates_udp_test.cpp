@@ -1,6 +1,7 @@
 // Updates of Envoy whose units have UDP rules: what changes before the files, and what after the
 // ACK.
 #include "agent/agent_parts.hpp"
+#include "agent/no_space.hpp"
 #include "envoy/envoy_updates.hpp"
 
 #include <doctest/doctest.h>
@@ -29,11 +30,14 @@ protocol::Unit dns(const core::UdpRule& rule, const std::string& revision = "r1"
 TEST_CASE("files that cannot be written reject the requests, without quarantine") {
   AgentParts agent;
   agent.go_live();
-  std::filesystem::create_directories(agent.folder / "xds/new/0");
   agent.apply(1, dns(udp_rule(kDnsAt, 53, 1053, true)));
-  CHECK(agent.pass(milliseconds(25))
-            .ends_with("rejected 1: cannot write Envoy's configuration files; see the log of the "
-                       "proxy container; remove address 172.18.0.9/16; rules none"));
+  {
+    const testing::NoSpace full;
+    CHECK(agent.pass(milliseconds(25))
+              .ends_with("/xds/new/0: File too large; remove address 172.18.0.9/16; rules none"));
+  }
+  agent.serve(2, dns(udp_rule(kDnsAt, 53, 1053, true)));
+  CHECK(agent.committed() == "dns@r1");
 }
 
 TEST_CASE("when a redirection ends, it is switched over at the commit and its listener drains") {
