@@ -1,6 +1,7 @@
 #include "agent.hpp"
 
 #include "kindlb/base/version.hpp"
+#include "liveness/liveness_listener.hpp"
 #include "log.hpp"
 
 #include <sys/stat.h>
@@ -49,8 +50,11 @@ Agent::Agent(Loop& loop, Network& network, PacketFilter& filter, AgentOptions op
                broadcast_status(guard_.problem().empty() ? "the network is whole again"
                                                          : guard_.problem());
              }),
-      xds_(XdsFiles(options_.state_directory / "xds")),
+      xds_(XdsFiles(options_.state_directory / "xds"), liveness_listener()),
       acks_(loop_, options_.admin_socket, xds_.history()),
+      liveness_(loop_, options_.liveness_socket,
+                {.threads = [this] { return read_threads(supervisor_.pid()); },
+                 .hung = [this](std::chrono::milliseconds waited) { envoy_hung(waited); }}),
       updates_(loop_, acks_, options_.watch_limit,
                {.units = units_,
                 .requests = requests_,
@@ -62,9 +66,11 @@ Agent::Agent(Loop& loop, Network& network, PacketFilter& filter, AgentOptions op
                 .units_changed = [this] { write_state(); },
                 .live =
                     [this] {
+                      if (xds_.is_own_accepted()) liveness_.start();
                       write_state();
                       broadcast_status("ready");
-                    }}),
+                    },
+                .own_listener_accepted = [this] { liveness_.start(); }}),
       intake_(loop_, requests_, checks_, network_, [this] { updates_.start_next(); }) {}
 
 // Starting ---------------------------------------------------------------------------------------
@@ -127,11 +133,18 @@ void Agent::envoy_started() {
 /// What is committed is put in place before the supervisor starts Envoy again, which takes at least
 /// one turn of the loop.
 void Agent::envoy_exited(const std::string& how) {
+  liveness_.stop();
   updates_.envoy_exited();
   write_state();
   if (updates_.is_stopped()) return loop_.stop();
   broadcast_status(how);
   updates_.recover(how);
+}
+
+void Agent::envoy_hung(std::chrono::milliseconds waited) {
+  const auto tenths = (waited.count() + 50) / 100;
+  supervisor_.replace("Envoy did not answer for " + std::to_string(tenths / 10) + "." +
+                      std::to_string(tenths % 10) + " s and was replaced");
 }
 
 // Messages ---------------------------------------------------------------------------------------
@@ -160,9 +173,8 @@ core::Result<void> Agent::try_write_state() {
 }
 
 void Agent::broadcast_status(const std::string& text) {
-  control_.send_to_all(
-      protocol::Status{updates_.state(), supervisor_.restarts(), text, units_.states(),
-                       guard_.problem()});
+  control_.send_to_all(protocol::Status{updates_.state(), supervisor_.restarts(), text,
+                                        units_.states(), guard_.problem()});
 }
 
 void Agent::send_hello(ClientId client) {

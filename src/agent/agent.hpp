@@ -13,7 +13,7 @@
 //   RequestIntake   a request until the queue       EnvoyUpdates  from the queue to the answer
 //   NetworkSync     addresses and routes            UdpRules      draining, quarantine
 //   XdsPublisher    Envoy's files, their versions   Supervisor    Envoy's process
-//   NetworkGuard    what the namespace has lost
+//   LivenessCheck   does Envoy still answer?        NetworkGuard  what the namespace has lost
 //
 // Everything runs on one event loop; not thread-safe. The object lives as long as the process.
 
@@ -21,6 +21,7 @@
 #include "envoy/ack_poller.hpp"
 #include "envoy/envoy_updates.hpp"
 #include "envoy/supervisor.hpp"
+#include "liveness/liveness_check.hpp"
 #include "network/network_guard.hpp"
 #include "request_intake.hpp"
 
@@ -33,6 +34,7 @@ struct AgentOptions {
   std::filesystem::path state_directory;
   std::string control_socket;
   std::string admin_socket;
+  std::string liveness_socket;
   EnvoyCommand envoy;
   /// How many endpoint files Envoy can watch: see envoy/update_batch.hpp.
   std::size_t watch_limit = protocol::kUsualWatches;
@@ -68,6 +70,7 @@ class Agent {
   void start_envoy();
   void envoy_started();
   void envoy_exited(const std::string& how);
+  void envoy_hung(std::chrono::milliseconds waited);
 
   // In order of construction: each part is given only those above it.
   Loop& loop_;
@@ -82,6 +85,7 @@ class Agent {
   NetworkGuard guard_;
   XdsPublisher xds_;
   AckPoller acks_;
+  LivenessCheck liveness_;
   EnvoyUpdates updates_;
   RequestIntake intake_;
   Loop::TimerId write_again_ = 0;

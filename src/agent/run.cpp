@@ -3,6 +3,7 @@
 #include "agent.hpp"
 #include "kindlb/base/number.hpp"
 #include "kindlb/base/text.hpp"
+#include "liveness/liveness_listener.hpp"
 #include "log.hpp"
 #include "network/netlink_monitor.hpp"
 #include "network/netlink_network.hpp"
@@ -100,6 +101,7 @@ int run_in_container() {
               {.state_directory = protocol::kStateDir,
                .control_socket = protocol::kAgentSocket,
                .admin_socket = protocol::kAdminSocket,
+               .liveness_socket = kLivenessSocket,
                .envoy = envoy_command(),
                .watch_limit = watch_limit()});
   const NetlinkMonitor monitor(loop, network->port(), [&] { agent.network_changed(); });

@@ -38,7 +38,7 @@ struct AgentParts {
   agent::NetworkSync sync{loop, network, rules, [this] {
                             return agent::WantedUnits{units.served(), requests.installed()};
                           }};
-  agent::XdsPublisher xds{agent::XdsFiles(folder / "xds")};
+  agent::XdsPublisher xds;
   std::size_t watch_limit = 100;
   agent::EnvoyUpdates updates{loop,
                               acks,
@@ -51,8 +51,12 @@ struct AgentParts {
                                .log = log},
                               {.read_log = [] {},
                                .units_changed = [this] { steps.note("state"); },
-                               .live = [this] { steps.note("live"); }}};
+                               .live = [this] { steps.note("live"); },
+                               .own_listener_accepted = [this] { steps.note("own"); }}};
   agent::RequestIntake intake{loop, requests, checks, sync, [this] { updates.start_next(); }};
+
+  explicit AgentParts(std::optional<protocol::Resource> own_listener = {})
+      : xds(agent::XdsFiles(folder / "xds"), std::move(own_listener)) {}
 
   /// Envoy runs and serves what is committed.
   void go_live() {

@@ -37,6 +37,13 @@ void AwaitedUpdate::await_rollback() {
   await({.kind = Kind::Rollback, .requests = {}}, {}, acks_.latest());
 }
 
+/// A unit that holds nothing but the listener: what Envoy says about it is said about that.
+void AwaitedUpdate::await_own(const protocol::Resource& listener) {
+  protocol::Unit unit{.unit = listener.name};
+  unit.listeners = {listener};
+  await({.kind = Kind::Own, .requests = {}}, {unit}, acks_.latest());
+}
+
 void AwaitedUpdate::await(Update update, std::vector<protocol::Unit> units,
                           const AdminStats& before) {
   KINDLB_ASSERT(!update_);

@@ -24,6 +24,7 @@ class AwaitedUpdate {
     Start,     ///< Envoy's start, with every committed unit and without requests
     Requests,  ///< requests in the place of their predecessors
     Rollback,  ///< only takes content out: what was rejected, or listeners that have drained
+    Own,       ///< the agent's own listener, which Envoy may refuse
   };
   struct Update {
     Kind kind = Kind::Requests;
@@ -51,6 +52,7 @@ class AwaitedUpdate {
   AwaitedUpdate& operator=(const AwaitedUpdate&) = delete;
 
   bool is_pending() const { return update_.has_value(); }
+  bool is_own() const { return update_ && update_->kind == Kind::Own; }
   /// Await an Envoy that has just been started. The baseline for its statistics is zero: the
   /// counters of a new Envoy start there.
   void await_start(std::vector<protocol::Unit> units);
@@ -59,6 +61,7 @@ class AwaitedUpdate {
   /// zero, so that its decision about the same content counts. REQUIRES: none is pending.
   void await_requests(const std::vector<const Request*>& requests, bool changed);
   void await_rollback();
+  void await_own(const protocol::Resource& listener);
   /// Envoy has exited. Return the requests whose update it has not decided about.
   std::vector<RequestKey> abandon();
 

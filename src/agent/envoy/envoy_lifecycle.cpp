@@ -1,4 +1,4 @@
-// EnvoyUpdates: time-outs, and Envoy's life cycle.
+// EnvoyUpdates: time-outs, Envoy's life cycle, and the agent's own listener.
 #include "envoy/envoy_updates.hpp"
 #include "log.hpp"
 
@@ -42,6 +42,7 @@ void EnvoyUpdates::envoy_exited() {
 /// Envoy crashing. The sockets of the old Envoy are gone, and with them every reason to drain or
 /// quarantine.
 void EnvoyUpdates::recover(const std::string& how) {
+  if (update_.is_own()) parts_.xds.abandon_own();
   for (const auto key : update_.abandon()) {
     if (parts_.requests.count_crash(key) >= 2)
       parts_.requests.reject(key, RejectStage::Down,
@@ -53,6 +54,25 @@ void EnvoyUpdates::recover(const std::string& how) {
   publish_committed();
   parts_.xds.repair();
   start_next();
+}
+
+/// In an update of its own, which a refusal cannot spoil for any request.
+bool EnvoyUpdates::offer_own_listener() {
+  const auto listener = parts_.xds.offer_own();
+  if (!listener) return false;
+  events_.read_log();
+  parts_.log.forget_rejections();
+  update_.await_own(*listener);
+  return true;
+}
+
+void EnvoyUpdates::own_listener_decided(bool accepted) {
+  parts_.xds.settle_own(accepted);
+  if (accepted) return events_.own_listener_accepted();
+  const auto why = parts_.log.reason_for({});
+  log("Envoy does not accept the agent's listener, so that a hung Envoy will not be noticed" +
+      (why.empty() ? "" : ": " + why));
+  if (parts_.xds.publish(parts_.xds.snapshot())) update_.await_rollback();
 }
 
 }  // namespace kindlb::agent

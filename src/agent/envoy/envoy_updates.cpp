@@ -36,6 +36,7 @@ EnvoyUpdates::EnvoyUpdates(Loop& loop, AckSource& acks, std::size_t watch_limit,
 void EnvoyUpdates::start_next() {
   if (update_.is_pending() || stopped_) return;
   if (state_ != EnvoyState::Live) return release_without_envoy();
+  if (offer_own_listener()) return;
   // A batch whose requests are all rejected beforehand starts no update: take the next one.
   while (!update_.is_pending()) {
     const auto batch = next_batch(parts_.requests.queued(), budget());
@@ -150,6 +151,10 @@ void EnvoyUpdates::processed(const AwaitedUpdate::Update& update, const AckStatu
   parts_.xds.prune();
   if (update.kind == AwaitedUpdate::Kind::Start) {
     envoy_live(statuses);
+    return start_next();
+  }
+  if (update.kind == AwaitedUpdate::Kind::Own) {
+    own_listener_decided(!statuses.empty() && all_acked(statuses));
     return start_next();
   }
   const bool refused = !all_acked(statuses);

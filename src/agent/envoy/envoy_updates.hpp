@@ -56,6 +56,8 @@ class EnvoyUpdates {
     std::function<void()> units_changed;
     /// Envoy has decided about the committed units after its start.
     std::function<void()> live;
+    /// Envoy has the agent's own listener, too. The next Envoy has it when it is live.
+    std::function<void()> own_listener_accepted;
   };
 
   /// `watch_limit`: how many endpoint files Envoy can watch.
@@ -97,6 +99,8 @@ class EnvoyUpdates {
   void processed(const AwaitedUpdate::Update& update, const AckStatuses& statuses);
   void timed_out(const AwaitedUpdate::Update& update, const AckStatuses& statuses);
   void envoy_live(const AckStatuses& statuses);
+  bool offer_own_listener();
+  void own_listener_decided(bool accepted);
 
   void conclude(RequestKey key, const AckStatuses& statuses);
   void commit(RequestKey key);

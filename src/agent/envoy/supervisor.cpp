@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 namespace kindlb::agent {
 namespace {
@@ -108,6 +109,12 @@ void Supervisor::stop() {
   });
 }
 
+void Supervisor::replace(const std::string& why) {
+  if (pid_ <= 0 || stopping_) return;
+  replaced_because_ = why;
+  ::kill(pid_, SIGKILL);
+}
+
 /// The rest of the log is read before the pipe is closed: the last lines say why Envoy exited.
 bool Supervisor::reaped(pid_t pid, int wait_status) {
   if (pid != pid_) return false;
@@ -115,7 +122,8 @@ bool Supervisor::reaped(pid_t pid, int wait_status) {
   drain_log();
   if (log_pipe_) loop_.unwatch(log_pipe_.get());
   log_pipe_.reset();
-  exited(describe_exit(wait_status));
+  const auto why = std::exchange(replaced_because_, {});
+  exited(why.empty() ? describe_exit(wait_status) : why);
   return true;
 }
 

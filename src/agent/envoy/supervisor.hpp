@@ -54,10 +54,14 @@ class Supervisor {
   /// Send SIGTERM, after two seconds SIGKILL, and do not start Envoy again. `exited` is called when
   /// it has exited, or at once if it does not run.
   void stop();
+  /// Kill Envoy, which is started again. `exited` is then told `why` instead of the signal. Does
+  /// nothing if it does not run or is being stopped.
+  void replace(const std::string& why);
   /// Report a reaped child. Return whether it was Envoy.
   bool reaped(pid_t pid, int wait_status);
 
   bool is_running() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }  ///< -1 if it does not run
   std::uint32_t restarts() const { return starts_ == 0 ? 0 : starts_ - 1; }
   EnvoyLog& envoy_log() { return log_; }
   /// Read what Envoy has logged by now, so that envoy_log() covers everything before this call.
@@ -75,6 +79,7 @@ class Supervisor {
   pid_t pid_ = -1;
   std::uint32_t starts_ = 0;
   bool stopping_ = false;
+  std::string replaced_because_;  ///< empty unless replace() has killed it
   Loop::TimePoint started_;
 };
 

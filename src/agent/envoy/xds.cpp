@@ -2,6 +2,7 @@
 
 #include "kindlb/base/number.hpp"
 #include "kindlb/json/json.hpp"
+#include "liveness/liveness_listener.hpp"
 
 #include <algorithm>
 #include <set>
@@ -39,11 +40,17 @@ std::string body_problem(const std::string& body, const char* field, const std::
   return {};
 }
 
+/// Its name is the agent's own: see liveness_listener.hpp.
+bool is_reserved(const protocol::Resource& resource) {
+  return resource.name == kLivenessListener;
+}
+
 std::string resources_problem(const char* kind, const std::vector<protocol::Resource>& resources) {
   std::set<std::string> names;
   for (const auto& resource : resources) {
     const auto problem = body_problem(resource.body, "name", resource.name);
     if (!problem.empty()) return std::string(kind) + " " + resource.name + " " + problem;
+    if (is_reserved(resource)) return std::string(kind) + " " + resource.name + " is reserved";
     if (!names.insert(resource.name).second)
       return std::string(kind) + " " + resource.name + " is defined twice";
   }

@@ -78,6 +78,18 @@ TEST_CASE("a child that ignores SIGTERM is killed after two seconds") {
   CHECK(scene.ends[0] == "killed by signal 9");
 }
 
+TEST_CASE("a child that is stopped can be replaced, and the reason is told instead of the signal") {
+  Scene scene("exec sleep 60");
+  scene.supervisor.start();
+  REQUIRE(::kill(scene.supervisor.pid(), SIGSTOP) == 0);
+  scene.supervisor.replace("it did not answer");
+  CHECK(scene.reap_until([&] { return scene.starts == 2; }));
+  CHECK(scene.ends == std::vector<std::string>{"it did not answer"});
+  REQUIRE(::kill(scene.supervisor.pid(), SIGKILL) == 0);
+  CHECK(scene.reap_until([&] { return scene.ends.size() == 2; }));
+  CHECK(scene.ends[1] == "killed by signal 9");
+}
+
 TEST_CASE("a missing program counts as one that exited") {
   Scene scene(std::vector<std::string>{"/nonexistent/envoy"});
   scene.supervisor.start();
