@@ -72,7 +72,7 @@ Plan no_address(const DesiredState& desired, IpFamily family) {
     return plan;
   }
   report(plan, desired,
-         {.phase = former ? Phase::UpdateFailing : Phase::GivenUp,
+         {.phase = former ? Phase::UpdateFailing : Phase::Failing,
           .message = exhaustion_text(snapshot, family)});
   plan.again = kLookAgain;
   return plan;
@@ -233,10 +233,10 @@ Prediction predict(const ServiceSnapshot& snapshot, const Policy& policy) {
   const bool refused = desired.verdict.outcome == Outcome::Refuse;
   auto progress = refusal(desired);
   if (const auto family = refused ? std::nullopt : complete_desired_state(desired))
-    progress = {.phase = Phase::GivenUp, .message = exhaustion_text(snapshot, *family)};
+    progress = {.phase = Phase::Failing, .message = exhaustion_text(snapshot, *family)};
   else if (!refused)
     progress = progress_once_done(desired);
-  if (progress.phase == Phase::GivenUp) out.failure = progress.message;
+  if (!refused && progress.phase != Phase::Serving) out.failure = progress.message;
   if (progress.phase == Phase::Serving) out.config = desired.config;
   if (desired.verdict.outcome == Outcome::Degrade) progress.degraded = desired.verdict.reasons;
   out.status = next_status(as_new(*snapshot.service), desired.hash, progress, snapshot.now);

@@ -113,6 +113,7 @@ TEST_CASE("predicted: no address, no path") {
   CHECK(mentions(exhausted.failure, "--ip-range"));
   CHECK_FALSE(exhausted.config.has_value());
   CHECK(brief(exhausted, kServingCondition) == "False/Infrastructure");
+  CHECK(brief(exhausted, kProvisioningCondition) == "True/Provisioning");
 
   Life excluded;
   excluded.policy.datapath = Datapath::NodePort;

@@ -20,6 +20,7 @@ using testing::OneAnswer;
 
 constexpr const char* kRefused = "Serving=False/Unsupported Provisioning=False/Complete";
 constexpr const char* kGivenUp = "Serving=False/Infrastructure Provisioning=False/Complete";
+constexpr const char* kRetrying = "Serving=False/Infrastructure Provisioning=True/Provisioning";
 
 std::string message_of(const core::Service& service, const char* type) {
   const auto* condition = core::find_condition(service.status.conditions, type);
@@ -203,8 +204,8 @@ TEST_CASE("a range that is used up is named, and who waits is served when someth
   stage.until("one is served and the other is not", [&] {
     const auto first = stage.get("first");
     const auto second = stage.get("second");
-    return (it::is_serving(first) && is_given_up(second)) ||
-           (it::is_serving(second) && is_given_up(first));
+    return (it::is_serving(first) && told(second) == kRetrying) ||
+           (it::is_serving(second) && told(first) == kRetrying);
   });
   const bool first_won = it::is_serving(stage.get("first"));
   const std::string loser = first_won ? "second" : "first";

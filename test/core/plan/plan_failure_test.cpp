@@ -222,13 +222,14 @@ TEST_CASE("what was acknowledged does not count once something else is on its wa
   CHECK(life.plan().empty());
 }
 
-TEST_CASE("no free address: Infrastructure, given up, names the network; tried again later") {
+TEST_CASE("no free address: Infrastructure, names the network, and says that it is tried again") {
   Life life;
   life.network[IpFamily::V4] = {cidr("10.0.0.0/30"), {ip("10.0.0.1"), ip("10.0.0.2")}};
   const auto plan = life.step();
   CHECK(life.serving() == "False/Infrastructure");
-  CHECK(life.provisioning() == "False/Complete");
+  CHECK(life.provisioning() == "True/Provisioning");
   CHECK(mentions(life.message(), "10.0.0.0/30"));
+  CHECK(mentions(life.message(kProvisioningCondition), "Retrying: "));
   CHECK_FALSE(plan.claim);
   CHECK(plan.again.has_value());
   CHECK(life.plan().empty());
