@@ -194,7 +194,8 @@ bool endpoints_unknown(const DesiredState& desired) {
 }
 
 /// The delay counts from Provisioning's transition time, which the API server keeps: a restart of
-/// kindlb does not begin it anew.
+/// kindlb does not begin it anew. It is also over when this process has known the spec for as long,
+/// since the clock may have been set back. The time may be a second ahead (see conditions.hpp).
 std::optional<std::chrono::milliseconds> delay_left(const DesiredState& desired) {
   const auto delay = desired.request.faults.provisioning_delay;
   if (delay.count() == 0) return std::nullopt;
@@ -207,8 +208,9 @@ std::optional<std::chrono::milliseconds> delay_left(const DesiredState& desired)
   if (provisioning == nullptr || provisioning->status != ConditionStatus::True ||
       (serving != nullptr && serving->reason == "Infrastructure"))
     return std::nullopt;
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      provisioning->last_transition + delay - desired.snapshot.now);
+  const auto left = std::min<std::chrono::milliseconds>(
+      provisioning->last_transition + delay - desired.snapshot.now,
+      delay + std::chrono::seconds(1) - desired.snapshot.age);
   return left.count() > 0 ? std::optional(left) : std::nullopt;
 }
 

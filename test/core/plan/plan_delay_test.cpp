@@ -57,6 +57,17 @@ TEST_CASE("a delay counts from the condition's time, also across a restart") {
   CHECK(life.plan().claim);
 }
 
+TEST_CASE("a clock that is set back does not make an injected delay longer") {
+  Life life(a_service().with_port(80).annotated(kDelay, "20s"));
+  life.step();
+  life.now -= 1h;
+  life.age = 5s;
+  CHECK(life.plan().again <= 20s);
+  CHECK_FALSE(life.plan().claim);
+  life.age = 21s;
+  CHECK(life.plan().claim);
+}
+
 TEST_CASE("what is served stays served while an update is delayed") {
   auto life = delayed_update();
   const auto begun = life.since(kProvisioningCondition);
