@@ -177,17 +177,20 @@ std::optional<EventNote> serving_event(const std::vector<Condition>& before,
 
 std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
                                        const Progress& progress, Timestamp now) {
-  const auto current = present(service);
+  auto current = present(service);
   const auto* old_serving = find_condition(current.conditions, kServingCondition);
   const auto* old_provisioning = find_condition(current.conditions, kProvisioningCondition);
-  const bool changed = current.observed != hash;
+  const bool changed = last_observed(service) != hash;
   // New semantics take effect when the work for them ends (Provisioning was True), or at once when
   // there was no work to do and the reported addresses or ports differ.
   const bool worked = is_true(current.conditions, kProvisioningCondition);
   const bool finished = progress.phase == Phase::Serving &&
                         ((worked && !progress.unchanged) || progress.ingress != current.ingress);
 
-  StatusApply next{.key = service.key, .uid = service.uid, .finalizer = true, .observed = hash};
+  StatusApply next{.key = service.key,
+                   .uid = service.uid,
+                   .finalizer = true,
+                   .observed = mark_of(service, hash)};
   next.ingress = ingress_for(service, progress);
   auto serving = settle(kServingCondition, wanted_serving(progress), old_serving, finished, now);
   keep_words(serving, old_serving, progress.phase, finished || worked || changed);
@@ -196,6 +199,8 @@ std::optional<StatusApply> next_status(const Service& service, const std::string
                                    old_provisioning, changed, now));
   if (auto degraded = degraded_condition(service, progress, false, now))
     next.conditions.push_back(std::move(*degraded));
+  // A mark of a previous release's form is right; the next write brings it up to date.
+  if (!changed) current.observed = next.observed;
   if (next == current) return std::nullopt;
   return next;
 }

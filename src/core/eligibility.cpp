@@ -1,5 +1,6 @@
 #include "kindlb/core/eligibility.hpp"
 
+#include "kindlb/core/conditions.hpp"
 #include "kindlb/core/hash.hpp"
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 namespace kindlb::core {
 
 namespace {
+
+constexpr char kMarkSeparator = '.';  ///< a hash has none
 
 bool class_is_ours(const Service& service, const Policy& policy) {
   const auto& wanted = service.spec.load_balancer_class;
@@ -50,18 +53,62 @@ void add_later_fields(Hasher& hash, const ServiceSpec& spec) {
       hash.add("appProtocol").add(port_label(port.protocol, port.port)).add(port.app_protocol);
 }
 
+const std::string* find_mark(const Service& service) {
+  const auto found = service.annotations.find(kObservedAnnotation);
+  return found == service.annotations.end() ? nullptr : &found->second;
+}
+
+/// Return whether the Service's mark names its uid.
+bool has_own_mark(const Service& service) {
+  const auto* mark = find_mark(service);
+  return mark != nullptr && *mark == mark_of(service, mark_hash(*mark));
+}
+
+/// Return whether an earlier release, whose marks had no uid, wrote to the Service: its first write
+/// brought the mark, the finalizer and both conditions at once.
+bool has_old_mark(const Service& service) {
+  const auto* mark = find_mark(service);
+  const auto has = [&](const char* type) {
+    return find_condition(service.status.conditions, type) != nullptr;
+  };
+  return mark != nullptr && mark->find(kMarkSeparator) == std::string::npos &&
+         has_finalizer(service) && has(kServingCondition) && has(kProvisioningCondition);
+}
+
+/// Return whether a Service that we would not serve as it is now was ours. Another provider may
+/// write the same conditions, so beside another class an old mark proves nothing.
+bool was_ours_before(const Service& service) {
+  return has_own_mark(service) ||
+         (service.spec.type != ServiceType::LoadBalancer && has_old_mark(service));
+}
+
 }  // namespace
 
 Claim claim_of(const Service& service, const Policy& policy) {
   const bool wanted =
       service.spec.type == ServiceType::LoadBalancer && class_is_ours(service, policy);
-  if (service.deleting) return was_ours(service) ? Claim::ReleaseDeleted : Claim::NotOurs;
-  if (wanted) return Claim::Ours;
-  return was_ours(service) ? Claim::ReleaseChanged : Claim::NotOurs;
+  if (wanted && !service.deleting) return Claim::Ours;
+  // A copy that is deleted before it was served may have a copied finalizer as well, which nobody
+  // else removes: here any mark counts.
+  const bool ours = wanted ? find_mark(service) != nullptr : was_ours_before(service);
+  if (!ours) return Claim::NotOurs;
+  return service.deleting ? Claim::ReleaseDeleted : Claim::ReleaseChanged;
 }
 
 bool was_ours(const Service& service) {
-  return service.annotations.contains(kObservedAnnotation);
+  return has_own_mark(service) || has_old_mark(service);
+}
+
+std::string mark_of(const Service& service, const std::string& hash) {
+  return hash + kMarkSeparator + service.uid;
+}
+
+std::string mark_hash(const std::string& mark) {
+  return mark.substr(0, mark.find(kMarkSeparator));
+}
+
+std::string last_observed(const Service& service) {
+  return was_ours(service) ? mark_hash(*find_mark(service)) : std::string();
 }
 
 bool has_finalizer(const Service& service) {

@@ -172,8 +172,7 @@ bool serves_previous(const DesiredState& desired) {
 }
 
 bool is_observed(const DesiredState& desired) {
-  const auto observed = desired.service().annotations.find(kObservedAnnotation);
-  return observed != desired.service().annotations.end() && observed->second == desired.hash;
+  return last_observed(desired.service()) == desired.hash;
 }
 
 /// The time counts from Provisioning's transition, too, which the API server keeps: a restart of

@@ -111,9 +111,7 @@ void evaluate_node_ports(const Context& context, Verdict& verdict, Limitations& 
 
 /// Return whether this very spec has been acted on: kindlb.dev/observed has its hash.
 bool was_observed(const Context& context) {
-  const auto& service = context.service;
-  return was_ours(service) &&
-         service.annotations.at(kObservedAnnotation) == observed_hash(service, context.policy);
+  return last_observed(context.service) == observed_hash(context.service, context.policy);
 }
 
 void evaluate_affinity(const Context& context, Verdict& verdict, Limitations& limitations) {

@@ -89,10 +89,10 @@ TEST_CASE("predicted: ownership comes first") {
   const Case cases[] = {
       {"another's class", web().of_class("example.com/x"), Claim::NotOurs},
       {"no load balancer", web().of_type(ServiceType::ClusterIp), Claim::NotOurs},
-      {"was ours, deleted", web().annotated(kObservedAnnotation, "x").deleting(),
+      {"was ours, deleted", web().annotated(kObservedAnnotation, "x.uid-web").deleting(),
        Claim::ReleaseDeleted},
       {"was ours, changed",
-       web().annotated(kObservedAnnotation, "x").of_type(ServiceType::ClusterIp),
+       web().annotated(kObservedAnnotation, "x.uid-web").of_type(ServiceType::ClusterIp),
        Claim::ReleaseChanged},
   };
   for (const auto& c : cases) {

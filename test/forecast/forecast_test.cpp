@@ -124,7 +124,7 @@ TEST_CASE("ignored Services have a reason") {
                "{kindlb.dev/observed: abc}}\nspec: {type: LoadBalancer, ports: [{port: 1}]}\n",
        false, "Deleted", "removed"},
       {"was ours",
-       kHead + "metadata: {name: a, annotations: {kindlb.dev/observed: abc}}\n"
+       kHead + "metadata: {name: a, uid: u1, annotations: {kindlb.dev/observed: abc.u1}}\n"
                "spec: {ports: [{port: 1}]}\n",
        false, "NoLongerOurs", "removed"},
   };

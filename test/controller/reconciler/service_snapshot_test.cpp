@@ -38,7 +38,7 @@ struct Neighbours {
   void report(const std::string& uid, const char* address, bool ours = true) {
     auto service = *clusters.find_service(*clusters.key_of(uid));
     service.status.ingress = {{.ip = address}};
-    if (ours) service.annotations[core::kObservedAnnotation] = "hash";
+    if (ours) service.annotations[core::kObservedAnnotation] = core::mark_of(service, "hash");
     clusters.find(service.key.cluster)->store.put_service(service);
   }
   Addresses taken_for(const std::string& uid,

@@ -40,7 +40,7 @@ struct Writer {
   core::Plan plan() {
     core::Plan out;
     out.write = core::StatusApply{.key = service.key, .uid = service.uid};
-    out.write->observed = "hash";
+    out.write->observed = core::mark_of(service, "hash");
     out.events = {{core::EventType::Normal, "Provisioning", "begun"}};
     return out;
   }

@@ -56,10 +56,8 @@ void Simulation::check_plan(const Subject& subject, const Plan& plan) {
            "who is refused or let go gets no address and no proxy");
     return;
   }
-  const auto observed = service.annotations.find(kObservedAnnotation);
-  const bool announced = observed != service.annotations.end() &&
-                         observed->second == observed_hash(service, policy_) &&
-                         has_finalizer(service);
+  const bool announced =
+      last_observed(service) == observed_hash(service, policy_) && has_finalizer(service);
   expect(announced || (!plan.claim && !plan.apply), "nothing is begun before the write for it");
   expect(!plan.remove_proxy || is_failing_as_asked(service), "who is served keeps its proxy");
   expect(!plan.apply || plan.revision == revision_of(*plan.apply), "a revision names its content");
@@ -201,7 +199,7 @@ void Simulation::check_outcome() {
       continue;
     }
     const auto verdict = verdict_on(subject);
-    expect(service.annotations.at(kObservedAnnotation) == observed_hash(service, policy_),
+    expect(last_observed(service) == observed_hash(service, policy_),
            "what was acted on last is remembered");
     if (verdict.outcome == Outcome::Refuse)
       check_refused(subject);
