@@ -85,6 +85,47 @@ TEST_CASE("status: addresses belong to load balancers and are well-formed") {
         "`spec.type` is 'LoadBalancer'");
 }
 
+TEST_CASE("status: gates that are off drop what they brought, but not what is stored") {
+  struct Case {
+    const char* name;
+    FeatureGates gates;
+    bool ports;
+    bool conditions;
+  };
+  const Case cases[] = {
+      {"all on", {}, true, true},
+      {"KEP-1435 off", {.mixed_protocol_lb_service = false}, false, true},
+      {"KEP-4631 off: conditions exist since KEP-1435",
+       {.load_balancer_status_improvements = false},
+       true,
+       true},
+      {"both off",
+       {.load_balancer_status_improvements = false, .mixed_protocol_lb_service = false},
+       false,
+       false},
+  };
+  ServiceRig rig;
+  const auto old = rig.must_create(load_balancer());
+  auto now = old;
+  now["status"] = Json::parse(
+      R"({"loadBalancer":{"ingress":[{"ip":"172.18.0.9","ports":[{"port":80,"protocol":"TCP"}]}]},
+          "conditions":[{"type":"LoadBalancerServing","status":"True","reason":"Serving",
+                         "message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]})");
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      const auto written = prepare_service_status(now, old, c.gates);
+      REQUIRE(static_cast<bool>(written));
+      const auto& status = (*written)["status"];
+      CHECK(status["loadBalancer"]["ingress"][0].contains("ports") == c.ports);
+      CHECK(status.contains("conditions") == c.conditions);
+      const auto again = prepare_service_status(now, now, c.gates);
+      REQUIRE(static_cast<bool>(again));
+      CHECK((*again)["status"]["loadBalancer"]["ingress"][0].contains("ports"));
+      CHECK((*again)["status"].contains("conditions"));
+    }
+  }
+}
+
 TEST_CASE("a change of type clears what the load balancer reported") {
   ServiceRig rig;
   auto old = rig.must_create(load_balancer());

@@ -21,7 +21,10 @@ std::set<int> allocated_ports(const Json& service) {
   return out;
 }
 
-/// KEP-1435: with the gate off, port statuses are dropped unless the stored Service has some.
+/// KEP-1435 added port statuses and conditions. With its gate off, each is dropped unless the
+/// stored Service has some. Conditions stay while KEP-4631's gate is on, which needs them; that
+/// gate alone being off drops none ("Service.Status.Conditions already exists"; it governs the
+/// cloud provider).
 void drop_disabled_status(Json& service, const Json& old, const FeatureGates& gates) {
   if (gates.mixed_protocol_lb_service) return;
   if (!gates.load_balancer_status_improvements && list_at(old, {"status", "conditions"}).empty())
