@@ -1,6 +1,6 @@
 // Each condition is computed in two steps: what it should say (wanted_*), from the phase alone, and
 // when it last changed (settle), from the previous status. Comparing the result with what the
-// Service has decides whether anything is written.
+// Service shows decides whether anything is written (core/report).
 #include "kindlb/core/conditions.hpp"
 
 #include "kindlb/core/eligibility.hpp"
@@ -102,6 +102,7 @@ Condition settle(const char* type, const Wanted& wanted, const Condition* previo
 /// specification is being served (docs/contract.md §2).
 void keep_words(Condition& serving, const Condition* previous, Phase phase, bool over) {
   if (previous == nullptr || previous->status != ConditionStatus::True) return;
+  if (previous->message.empty()) return;  // derived, not reported (core/report)
   if (phase == Phase::Updating || (phase == Phase::Serving && !over))
     serving.message = previous->message;
 }
@@ -122,22 +123,25 @@ std::optional<Condition> degraded_condition(const Service& service, const Progre
 
 /// Return status.loadBalancer.ingress for the phase. It changes only when new values are true:
 /// while work is under way or failing, the reported addresses stay, because they come back.
-std::vector<Ingress> ingress_for(const Service& service, const Progress& progress) {
+std::vector<Ingress> ingress_for(const Service& service, const Progress& progress,
+                                 const std::optional<Report>& report) {
   if (progress.phase == Phase::Refused) return {};
   if (progress.phase == Phase::Serving) return progress.ingress;
+  if (report) return report->meant.ingress;
   return was_ours(service) ? service.status.ingress : std::vector<Ingress>{};
 }
 
-/// Return the fields we own on the Service as they are now, in the form of a write.
-StatusApply present(const Service& service) {
-  StatusApply out{.key = service.key, .uid = service.uid, .finalizer = has_finalizer(service)};
-  const auto observed = service.annotations.find(kObservedAnnotation);
-  if (observed != service.annotations.end()) out.observed = observed->second;
-  out.ingress = service.status.ingress;
-  for (const auto* type : {kServingCondition, kProvisioningCondition, kDegradedCondition})
-    if (const auto* condition = find_condition(service.status.conditions, type))
-      out.conditions.push_back(*condition);
-  return out;
+/// Return whether new semantics take effect: when the work for them ends (Provisioning was True),
+/// or at once when there was no work to do and the reported addresses or ports differ.
+bool takes_effect(const Service& service, const Progress& progress,
+                  const std::optional<Report>& report) {
+  if (progress.phase != Phase::Serving) return false;
+  if (is_true(service.status.conditions, kProvisioningCondition) && !progress.unchanged)
+    return true;
+  const auto& shown = service.status.ingress;
+  if (!report) return !same_ingress(shown, progress.ingress);
+  // The answer to a write may have been lost: then it is shown, but not known as reported.
+  return !same_ingress(report->meant.ingress, progress.ingress) && shown != progress.ingress;
 }
 
 /// Return the Event for an update during which Serving stays True: new semantics took effect (its
@@ -175,23 +179,21 @@ std::optional<EventNote> serving_event(const std::vector<Condition>& before,
 
 }  // namespace
 
-std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
-                                       const Progress& progress, Timestamp now) {
-  auto current = present(service);
-  const auto* old_serving = find_condition(current.conditions, kServingCondition);
-  const auto* old_provisioning = find_condition(current.conditions, kProvisioningCondition);
-  const bool changed = last_observed(service) != hash;
-  // New semantics take effect when the work for them ends (Provisioning was True), or at once when
-  // there was no work to do and the reported addresses or ports differ.
-  const bool worked = is_true(current.conditions, kProvisioningCondition);
-  const bool finished = progress.phase == Phase::Serving &&
-                        ((worked && !progress.unchanged) || progress.ingress != current.ingress);
+StatusApply status_for(const Service& service, const std::string& hash, const Progress& progress,
+                       Timestamp now, const std::optional<Report>& report) {
+  const auto& before = service.status.conditions;
+  const auto* old_serving = find_condition(before, kServingCondition);
+  const auto* old_provisioning = find_condition(before, kProvisioningCondition);
+  const bool changed =
+      hash != last_observed(service) && (!report || hash != mark_hash(report->meant.observed));
+  const bool worked = is_true(before, kProvisioningCondition);
+  const bool finished = takes_effect(service, progress, report);
 
   StatusApply next{.key = service.key,
                    .uid = service.uid,
                    .finalizer = true,
                    .observed = mark_of(service, hash)};
-  next.ingress = ingress_for(service, progress);
+  next.ingress = ingress_for(service, progress, report);
   auto serving = settle(kServingCondition, wanted_serving(progress), old_serving, finished, now);
   keep_words(serving, old_serving, progress.phase, finished || worked || changed);
   next.conditions.push_back(std::move(serving));
@@ -199,9 +201,13 @@ std::optional<StatusApply> next_status(const Service& service, const std::string
                                    old_provisioning, changed, now));
   if (auto degraded = degraded_condition(service, progress, false, now))
     next.conditions.push_back(std::move(*degraded));
-  // A mark of a previous release's form is right; the next write brings it up to date.
-  if (!changed) current.observed = next.observed;
-  if (next == current) return std::nullopt;
+  return next;
+}
+
+std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
+                                       const Progress& progress, Timestamp now) {
+  auto next = status_for(service, hash, progress, now);
+  if (!must_write(next, service, std::nullopt, {})) return std::nullopt;
   return next;
 }
 

@@ -59,11 +59,12 @@ std::optional<IpFamily> choose_addresses(DesiredState& desired) {
 /// Return whether Auto must not choose the direct path. A Service served through node ports stays
 /// on them, also after a restart that forgot why (the revision names the path): only a probe can
 /// tell whether the direct path works by now, and switching on a guess would break connections.
-bool direct_is_blocked(const ServiceSnapshot& snapshot) {
-  const auto direct = snapshot.memory.path.direct;
+bool direct_is_blocked(const DesiredState& desired) {
+  const auto direct = desired.snapshot.memory.path.direct;
   if (direct == DirectPath::Proven) return false;
   return direct == DirectPath::Blocked ||
-         (reported_serving(*snapshot.service) && snapshot.proxy.acknowledged.through_node_ports());
+         (reported_serving(desired.service()) &&
+          desired.snapshot.proxy.acknowledged.through_node_ports());
 }
 
 PathInput path_input(const DesiredState& desired, IpFamily family) {
@@ -74,8 +75,8 @@ PathInput path_input(const DesiredState& desired, IpFamily family) {
 void choose_paths(DesiredState& desired) {
   const auto datapath = datapath_for(desired.request, desired.policy);
   for (const auto& [family, address] : desired.addresses)
-    desired.paths.insert_or_assign(family, choose_path(path_input(desired, family), datapath,
-                                                       direct_is_blocked(desired.snapshot)));
+    desired.paths.insert_or_assign(
+        family, choose_path(path_input(desired, family), datapath, direct_is_blocked(desired)));
 }
 
 /// Return the hosts of a backend, in order.
@@ -144,12 +145,13 @@ void prepare_direct_retry(DesiredState& desired) {
 }  // namespace
 
 DesiredState begin_desired_state(const ServiceSnapshot& snapshot, const Policy& policy) {
-  const auto& service = *snapshot.service;
-  DesiredState desired{.snapshot = snapshot,
-                       .policy = policy,
-                       .hash = observed_hash(service, policy),
-                       .request = request_of(service)};
-  desired.verdict = evaluate(service, desired.request, policy, environment_of(snapshot));
+  DesiredState desired{
+      .snapshot = snapshot,
+      .policy = policy,
+      .hash = observed_hash(*snapshot.service, policy),
+      .request = request_of(*snapshot.service),
+      .reported = as_reported(*snapshot.service, snapshot.memory.report, snapshot.now)};
+  desired.verdict = evaluate(desired.service(), desired.request, policy, environment_of(snapshot));
   return desired;
 }
 

@@ -31,9 +31,10 @@ struct DesiredState {
   /// Set while the direct path is retried: probes to run over it. The routes they need are in
   /// `config`, whose listeners still use node ports.
   std::vector<Probe> direct_probes;
+  Service reported;  ///< the Service with the status that was reported of it (core/report)
 
-  const Service& service() const { return *snapshot.service; }
-  const std::vector<Condition>& conditions() const { return snapshot.service->status.conditions; }
+  const Service& service() const { return reported; }
+  const std::vector<Condition>& conditions() const { return reported.status.conditions; }
 };
 
 /// Fill in hash, request and verdict.
@@ -53,7 +54,7 @@ bool reported_serving(const Service& service);
 /// Return whether the proxy still serves the configuration reported before this change.
 bool serves_previous(const DesiredState& desired);
 
-/// Return whether this spec has been acted on: kindlb.dev/observed has its hash.
+/// Return whether this spec has been acted on: the Service's mark has its hash.
 bool is_observed(const DesiredState& desired);
 
 /// Return whether the endpoints of this spec are not known yet, because its EndpointSlices are on

@@ -22,14 +22,26 @@ std::vector<EventNote> annotation_warnings(const DesiredState& desired) {
   return out;
 }
 
+/// Return whether a restarted kindlb finds a Service served whose conditions the API does not have:
+/// nothing happened to it, so there is no Event.
+bool is_found_served(const DesiredState& desired, const Progress& progress) {
+  const auto& shown = desired.snapshot.service->status.conditions;
+  return !desired.snapshot.memory.report && progress.phase == Phase::Serving &&
+         reported_serving(desired.service()) && !is_true(shown, kServingCondition);
+}
+
 /// Add the status write for `progress`, and its Events, to the plan.
 void report(Plan& plan, const DesiredState& desired, Progress progress) {
   if (progress.phase == Phase::Serving) plan.last_reported = {desired.hash, desired.revision.shape};
   if (desired.verdict.outcome == Outcome::Degrade) progress.degraded = desired.verdict.reasons;
-  plan.write = next_status(desired.service(), desired.hash, progress, desired.snapshot.now);
-  if (!plan.write) return;
-  plan.events = events_for(desired.service(), *plan.write);
-  if (is_observed(desired)) return;
+  const auto& shown = *desired.snapshot.service;
+  const auto& report = desired.snapshot.memory.report;
+  auto meant = status_for(desired.service(), desired.hash, progress, desired.snapshot.now, report);
+  if (must_write(meant, shown, report, desired.policy))
+    plan.write = written_form(meant, desired.policy);
+  if (!is_found_served(desired, progress)) plan.events = events_for(desired.service(), meant);
+  plan.report = Report{.meant = std::move(meant), .shown = owned_fields(shown)};
+  if (is_observed(desired) || !plan.write) return;
   for (auto& warning : annotation_warnings(desired)) plan.events.push_back(std::move(warning));
 }
 
@@ -79,10 +91,10 @@ Plan no_address(const DesiredState& desired, IpFamily family) {
 }
 
 /// Return whether the first write for this spec was accepted. Nothing is created before: the
-/// finalizer in it is what guarantees the cleanup (docs/contract.md §1).
+/// finalizer in it is what guarantees the cleanup (docs/contract.md §1). The conditions of that
+/// write prove nothing, because not every server keeps them.
 bool announced(const DesiredState& desired) {
-  return is_observed(desired) && has_finalizer(desired.service()) &&
-         find_condition(desired.conditions(), kServingCondition) != nullptr;
+  return is_observed(desired) && has_finalizer(desired.service());
 }
 
 /// Claim a proxy, or send it the desired configuration unless it has it, is about to have it, or
@@ -206,7 +218,8 @@ Progress progress_once_done(const DesiredState& desired) {
                     .addresses = desired.addresses,
                     .paths = desired.paths,
                     .config = desired.config,
-                    .revision = desired.revision};
+                    .revision = desired.revision,
+                    .reported = service};
   done.request.faults.provisioning_delay = {};
   return progress_of(done);
 }
@@ -239,7 +252,8 @@ Prediction predict(const ServiceSnapshot& snapshot, const Policy& policy) {
   if (!refused && progress.phase != Phase::Serving) out.failure = progress.message;
   if (progress.phase == Phase::Serving) out.config = desired.config;
   if (desired.verdict.outcome == Outcome::Degrade) progress.degraded = desired.verdict.reasons;
-  out.status = next_status(as_new(*snapshot.service), desired.hash, progress, snapshot.now);
+  out.status = written_form(
+      status_for(as_new(*snapshot.service), desired.hash, progress, snapshot.now), policy);
   return out;
 }
 

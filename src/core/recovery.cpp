@@ -29,6 +29,11 @@ void use_node_ports(Recovery& out, const Attempt& attempt, const PathState& path
   out.plan_again = true;
 }
 
+/// Return whether the Service is reported as serving, whatever the API shows of that.
+bool is_reported_serving(const Service& service, const ServiceMemory& memory) {
+  return is_true(as_reported(service, memory.report, {}).status.conditions, kServingCondition);
+}
+
 /// In this order: an address that another host uses, a rejected configuration, endpoints that
 /// cannot be reached. While a plan is on its way to the proxy, or the proxy is not up, there is
 /// nothing to conclude yet.
@@ -43,8 +48,7 @@ void respond_to_failure(Recovery& out, const Attempt& attempt) {
     out.retry_later = true;
     return;
   }
-  if (proxy.reach != Reach::Unreachable || is_true(service.status.conditions, kServingCondition))
-    return;
+  if (proxy.reach != Reach::Unreachable || is_reported_serving(service, out.memory)) return;
   if (const auto path = plan.may_fall_back ? fall_back(out.memory.path) : std::nullopt)
     return use_node_ports(out, attempt, *path);
   out.retry_later = true;
@@ -54,7 +58,15 @@ void respond_to_failure(Recovery& out, const Attempt& attempt) {
 
 ServiceMemory remember(ServiceMemory memory, const Plan& plan) {
   if (!plan.addresses.empty() || plan.unreserve) memory.reserved = plan.addresses;
-  if (!plan.write && !plan.last_reported.hash.empty()) memory.last_reported = plan.last_reported;
+  if (plan.write) return memory;
+  if (!plan.last_reported.hash.empty()) memory.last_reported = plan.last_reported;
+  if (plan.report) memory.report = plan.report;
+  return memory;
+}
+
+ServiceMemory remember_answer(ServiceMemory memory, const Plan& plan, const Service& answer) {
+  if (plan.report)
+    memory.report = Report{.meant = plan.report->meant, .shown = owned_fields(answer)};
   return memory;
 }
 

@@ -222,6 +222,25 @@ inline core::Node a_node(const std::string& name, const std::string& address) {
   return {.name = name, .uid = "uid-" + name, .ready = true, .internal_ips = {ip(address)}};
 }
 
+/// What an API server does not keep of a write: a gate is off, or its version is older.
+struct Drops {
+  bool ports = false;
+  bool ip_mode = false;
+  bool conditions = false;
+  bool degraded = false;  ///< that condition alone
+};
+
+inline core::StatusApply without(core::StatusApply write, const Drops& drops) {
+  for (auto& entry : write.ingress) {
+    if (drops.ports) entry.ports.clear();
+    if (drops.ip_mode) entry.ip_mode.clear();
+  }
+  std::erase_if(write.conditions, [&](const core::Condition& condition) {
+    return drops.conditions || (drops.degraded && condition.type == core::kDegradedCondition);
+  });
+  return write;
+}
+
 /// What the API server makes of a write.
 inline core::Service accepted(core::Service service, const core::StatusApply& write) {
   auto& finalizers = service.finalizers;
@@ -252,6 +271,7 @@ struct World {
   core::LastReported last_reported;
   std::optional<core::Trouble> trouble;
   core::PathState path;
+  std::optional<core::Report> report;
   std::chrono::milliseconds age{0};
   bool may_allocate = true;
   core::Timestamp now = at(1000);
@@ -264,7 +284,7 @@ struct World {
     out.nodes = &nodes;
     out.network = network;
     out.proxy = proxy;
-    out.memory = {reserved, last_reported, trouble, path};
+    out.memory = {reserved, last_reported, trouble, path, report};
     out.age = age;
     out.may_allocate = may_allocate;
     out.now = now;

@@ -54,6 +54,13 @@ void Clusters::store_answer(const core::Service& answer) {
     clusters_.at(answer.key.cluster).store.put_service(answer);
 }
 
+void Clusters::expect_more_of(const std::string& name) {
+  auto& cluster = clusters_.at(name);
+  cluster.not_kept.clear();
+  for (auto& [key, record] : cluster.records)
+    if (record.memory.report) record.memory.report->retry = true;
+}
+
 const core::Service* Clusters::find_service(const core::ServiceKey& key) const {
   const auto cluster = clusters_.find(key.cluster);
   return cluster == clusters_.end() ? nullptr : cluster->second.store.service(key);

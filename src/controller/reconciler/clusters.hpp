@@ -15,6 +15,7 @@
 #include "kindlb/core/service.hpp"
 #include "kindlb/kube/api.hpp"
 #include "loop.hpp"
+#include "reconciler/rewrite_limit.hpp"
 #include "reconciler/store.hpp"
 
 #include <map>
@@ -31,6 +32,7 @@ struct ServiceRecord {
   std::string hash;       ///< of the fields last seen; see core::observed_hash
   Loop::TimePoint since;  ///< when `hash` was first seen
   core::ServiceMemory memory;
+  RewriteLimit rewrites;
 };
 
 struct Cluster {
@@ -39,6 +41,7 @@ struct Cluster {
   Store store;
   bool nodes_running = true;  ///< all of them
   bool was_synced = false;    ///< the first complete listing has been seen
+  std::string not_kept;       ///< what its API server did not keep of our writes, as last logged
   std::map<core::ServiceKey, ServiceRecord> records;
 };
 
@@ -58,6 +61,9 @@ class Clusters {
   /// Put the API server's answer to a write into the store, unless the watch was faster and has
   /// seen the Service deleted or replaced. The store ignores an answer older than what it knows.
   void store_answer(const core::Service& answer);
+  /// The Services were listed anew: the API server may be another one, which keeps more of what is
+  /// written (core/report).
+  void expect_more_of(const std::string& name);
 
   const core::Service* find_service(const core::ServiceKey& key) const;
   Keys service_keys() const;

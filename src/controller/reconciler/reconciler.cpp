@@ -86,6 +86,10 @@ void Reconciler::carry_out(const Cluster& cluster, const core::Service& service,
                            core::Plan plan) {
   if (plan.unreserve && !record.memory.reserved.empty())
     queue_.mark(clusters_.record_keys_without_address(cluster.network));
+  // Events that cannot be taken now are planned again from what was reported before.
+  const bool told = plan.write || plan.events.empty() ||
+                    writes_.tell(cluster.api, service, std::exchange(plan.events, {}));
+  if (!told) plan.report.reset();
   record.memory = core::remember(std::move(record.memory), plan);
   drive_fleet(cluster, service, plan);
   if (plan.again) queue_.mark_after(service.key, *plan.again);
@@ -93,7 +97,36 @@ void Reconciler::carry_out(const Cluster& cluster, const core::Service& service,
   if (plan.teardown != core::Teardown::None)
     writes_.release(cluster.api, service, plan.teardown);
   else if (plan.write)
+    write(cluster, service, record, std::move(plan));
+}
+
+void Reconciler::write(const Cluster& cluster, const core::Service& service,
+                       const ServiceRecord& record, core::Plan plan) {
+  const auto wait = record.rewrites.wait(*plan.write, parts_.loop.now());
+  if (wait.count() > 0)
+    queue_.mark_after(service.key, wait);
+  else
     writes_.write(cluster.api, service, std::move(plan));
+}
+
+void Reconciler::written(const core::Service& answer, const core::Plan& plan) {
+  if (auto* record = clusters_.find_record(answer.key, answer.uid)) {
+    record->memory = core::remember_answer(std::move(record->memory), plan, answer);
+    record->rewrites.accepted(*plan.write, parts_.loop.now(), jitter());
+  }
+  note_not_kept(answer, *plan.write);
+  if (plan.report && core::is_served(plan.report->meant.conditions)) retries_.reset(answer.uid);
+  queue_.mark(answer.key);
+}
+
+/// Say once per cluster what its server does not keep: people look for it in the status.
+void Reconciler::note_not_kept(const core::Service& answer, const core::StatusApply& sent) {
+  auto* cluster = clusters_.find(answer.key.cluster);
+  auto missing = core::not_kept(sent, core::owned_fields(answer));
+  if (cluster == nullptr || missing.empty() || cluster->not_kept == missing) return;
+  log::warn("cluster {}: the API server did not keep {} of what was written to {}",
+            answer.key.cluster, missing, answer.key.text());
+  cluster->not_kept = std::move(missing);
 }
 
 void Reconciler::drive_fleet(const Cluster& cluster, const core::Service& service,

@@ -95,6 +95,10 @@ class Reconciler {
                                     const ServiceRecord& record) const;
   void carry_out(const Cluster& cluster, const core::Service& service, ServiceRecord& record,
                  const core::ServiceSnapshot& snapshot, core::Plan plan);
+  void write(const Cluster& cluster, const core::Service& service, const ServiceRecord& record,
+             core::Plan plan);
+  void written(const core::Service& answer, const core::Plan& plan);
+  void note_not_kept(const core::Service& answer, const core::StatusApply& sent);
   void drive_fleet(const Cluster& cluster, const core::Service& service, const core::Plan& plan);
   void recover(const core::Service& service, ServiceRecord& record, const core::Plan& plan,
                const core::ProxyView& proxy);

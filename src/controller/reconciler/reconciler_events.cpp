@@ -19,19 +19,18 @@ Reconciler::Reconciler(Parts parts)
                  plan_again(key, uid);
                }),
       writes_(parts_.loop, parts_.api_work, clusters_,
-              {.written =
-                   [this](const core::Service& answer) {
-                     if (core::is_served(answer.status.conditions)) retries_.reset(answer.uid);
-                     queue_.mark(answer.key);
-                   },
+              {.written = [this](const core::Service& answer,
+                                 const core::Plan& plan) { written(answer, plan); },
                .write_failed =
                    [this](const core::ServiceKey& key, const std::string& uid) {
                      queue_.mark_after(key, retries_.next_delay(uid));
                    },
                .released =
                    [this](const core::ServiceKey& key, const std::string& uid, bool ok) {
-                     if (auto* record = clusters_.find_record(key, uid))
+                     if (auto* record = clusters_.find_record(key, uid)) {
                        record->memory.reserved.clear();
+                       record->memory.report.reset();
+                     }
                      if (ok)
                        queue_.mark(key);
                      else
@@ -69,7 +68,9 @@ void Reconciler::update(const std::string& name, const std::function<Store::Keys
   auto* cluster = clusters_.find(name);
   if (cluster == nullptr) return;
   const auto& store = cluster->store;
+  const auto lists = store.service_lists();
   queue_.mark(edit(cluster->store));
+  if (store.service_lists() != lists) clusters_.expect_more_of(name);
   if (!store.synced() || std::exchange(cluster->was_synced, true)) return;
   log::info("cluster {}: synced, {} Services and {} nodes", name, store.services().size(),
             store.nodes().size());

@@ -15,6 +15,13 @@ void emit(kube::Api& api, const core::Service& about, const core::EventNote& not
     log::debug("{}: cannot write the Event: {}", about.key.text(), sent.error().text());
 }
 
+void log_events(const core::ServiceKey& key, const std::vector<core::EventNote>& events) {
+  for (const auto& event : events) {
+    const auto level = event.type == core::EventType::Warning ? log::Level::Warn : log::Level::Info;
+    log::write(level, "{}: {}: {}", key.text(), event.reason, event.message);
+  }
+}
+
 }  // namespace
 
 ServiceWrites::State* ServiceWrites::find(const std::string& uid) {
@@ -26,31 +33,43 @@ void ServiceWrites::write(std::shared_ptr<kube::Api> api, const core::Service& s
                           core::Plan plan) {
   auto& state = states_[service.uid];
   if (state.releasing || std::exchange(state.writing, true)) return;
-  for (const auto& event : plan.events) {
-    const auto level = event.type == core::EventType::Warning ? log::Level::Warn : log::Level::Info;
-    log::write(level, "{}: {}: {}", service.key.text(), event.reason, event.message);
-  }
+  log_events(service.key, plan.events);
   // Events follow the write they are about, and only later Events wait for them: the next write
   // cannot begin before `written`, and finds the mutex taken.
-  executor_.submit([this, api = std::move(api), key = service.key, plan = std::move(plan),
+  executor_.submit([this, api = std::move(api), key = service.key,
+                    plan = std::make_shared<const core::Plan>(std::move(plan)),
                     emitting = state.emitting] {
-    auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan.write));
+    auto result = std::make_shared<core::Result<core::Service>>(api->apply_status(*plan->write));
     const std::lock_guard in_order(*emitting);
-    loop_.post([this, key, uid = plan.write->uid, result] { written(key, uid, *result); });
+    loop_.post([this, key, plan, result] { written(key, *plan, *result); });
     if (!result->ok()) return;
-    for (const auto& event : plan.events) emit(*api, **result, event);
+    for (const auto& event : plan->events) emit(*api, **result, event);
   });
 }
 
-void ServiceWrites::written(const core::ServiceKey& key, const std::string& uid,
+bool ServiceWrites::tell(std::shared_ptr<kube::Api> api, const core::Service& service,
+                         std::vector<core::EventNote> events) {
+  const auto& state = states_[service.uid];
+  if (state.releasing || state.writing) return false;
+  log_events(service.key, events);
+  executor_.submit([api = std::move(api), about = service, events = std::move(events),
+                    emitting = state.emitting] {
+    const std::lock_guard in_order(*emitting);
+    for (const auto& event : events) emit(*api, about, event);
+  });
+  return true;
+}
+
+void ServiceWrites::written(const core::ServiceKey& key, const core::Plan& plan,
                             const core::Result<core::Service>& result) {
+  const auto& uid = plan.write->uid;
   auto* state = find(uid);
   if (state == nullptr) return;
   state->writing = false;
   log::debug("{}: status {}", key.text(), result.ok() ? "written" : "could not be written");
   if (result.ok()) {
     clusters_.store_answer(*result);
-    return callbacks_.written(*result);
+    return callbacks_.written(*result, plan);
   }
   // Deleted meanwhile: the watch will say so.
   if (result.error().kind == core::ErrorKind::NotFound) return;

@@ -26,6 +26,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace kindlb::controller {
 
@@ -33,7 +34,8 @@ class ServiceWrites {
  public:
   /// Called on the loop's thread when a write has ended, unless its Service was forgotten.
   struct Callbacks {
-    std::function<void(const core::Service& answer)> written;  ///< the store has it already
+    /// The store has the answer already. The plan is the one that was given to write().
+    std::function<void(const core::Service& answer, const core::Plan& plan)> written;
     std::function<void(const core::ServiceKey& key, const std::string& uid)> write_failed;
     /// Not `ok`: the release has failed.
     std::function<void(const core::ServiceKey& key, const std::string& uid, bool ok)> released;
@@ -44,6 +46,11 @@ class ServiceWrites {
 
   /// Write the plan's status, then its Events. REQUIRES: plan.write
   void write(std::shared_ptr<kube::Api> api, const core::Service& service, core::Plan plan);
+  /// Write the plan's Events alone, for a change that the API does not show. Dropped while a write
+  /// is under way: its end makes the Service be planned again.
+  /// Return whether the Events were taken.
+  bool tell(std::shared_ptr<kube::Api> api, const core::Service& service,
+            std::vector<core::EventNote> events);
   /// Give the Service back, by dropping the finalizer or removing all that we wrote.
   void release(std::shared_ptr<kube::Api> api, const core::Service& service,
                core::Teardown teardown);
@@ -65,7 +72,7 @@ class ServiceWrites {
   };
 
   State* find(const std::string& uid);
-  void written(const core::ServiceKey& key, const std::string& uid,
+  void written(const core::ServiceKey& key, const core::Plan& plan,
                const core::Result<core::Service>& result);
   void release_ended(const core::Service& about, const core::Result<void>& result);
 

@@ -29,7 +29,7 @@ Store::Keys Store::replace_services(std::vector<core::Service> all) {
     auto key = service.key;
     services_.emplace(std::move(key), stale ? std::move(known->second) : std::move(service));
   }
-  services_listed_ = true;
+  ++service_lists_;
   return keys;
 }
 

@@ -10,6 +10,7 @@
 #include "kindlb/core/backends.hpp"
 #include "kindlb/core/service.hpp"
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -39,7 +40,9 @@ class Store {
   Keys set_halted(const std::set<std::string>& names);
 
   /// Return whether all three resources have been listed; before that, absence means nothing.
-  bool synced() const { return services_listed_ && slices_listed_ && nodes_listed_; }
+  bool synced() const { return service_lists_ > 0 && slices_listed_ && nodes_listed_; }
+  /// Return how often the Services were listed: a new list follows a lost connection.
+  std::size_t service_lists() const { return service_lists_; }
 
   const core::Service* service(const core::ServiceKey& key) const;
   core::Slices slices_of(const core::ServiceKey& key) const;
@@ -56,7 +59,7 @@ class Store {
   std::map<core::ServiceKey, std::set<SliceId>> slices_by_service_;
   core::Nodes nodes_;
   std::set<std::string> halted_;
-  bool services_listed_ = false;
+  std::size_t service_lists_ = 0;
   bool slices_listed_ = false;
   bool nodes_listed_ = false;
 };

@@ -21,7 +21,7 @@ struct Writer {
       thread.loop(),
       thread.api_work(),
       clusters,
-      {.written = [this](const core::Service&) { told.push_back("written"); },
+      {.written = [this](const core::Service&, const core::Plan&) { told.push_back("written"); },
        .write_failed = [this](const core::ServiceKey&,
                               const std::string&) { told.push_back("write failed"); },
        .released = [this](const core::ServiceKey&, const std::string&,
@@ -77,6 +77,23 @@ TEST_CASE_FIXTURE(Writer, "one write at a time; another asked for meanwhile is d
   write();  // it has ended
   thread.settle();
   CHECK(world.journal.count("apply") == 2);
+}
+
+TEST_CASE_FIXTURE(Writer, "Events of a change that is not shown need no write") {
+  const auto tell = [this] {
+    return thread.on_loop([this] { return writes.tell(api(), service, plan().events); });
+  };
+  CHECK(tell());
+  thread.settle();
+  CHECK(world.kube().events() == Calls{"default/web Provisioning"});
+  CHECK(world.writes() == 0);
+  CHECK(told.empty());
+  thread.on_loop([this] {
+    writes.write(api(), service, plan());
+    CHECK_FALSE(writes.tell(api(), service, plan().events));  // the write's end plans again
+  });
+  thread.settle();
+  CHECK(world.kube().events().size() == 2);
 }
 
 TEST_CASE_FIXTURE(Writer, "a write that fails is told, and not repeated here") {

@@ -3,6 +3,7 @@
 // and the agent answer.
 
 #include "kindlb/core/plan.hpp"
+#include "kindlb/core/recovery.hpp"
 #include "support/builders.hpp"
 #include "support/mentions.hpp"
 #include "support/printing.hpp"
@@ -24,11 +25,14 @@ class Life : public World {
   /// Plans, and the API accepts what is written. A second passes.
   core::Plan step() {
     auto next = plan();
+    auto memory = core::remember(view().memory, next);
     if (next.write) {
-      service = accepted(service, *next.write);
+      service = accepted(service, without(*next.write, drops));
       writes.push_back(*next.write);
+      memory = core::remember_answer(std::move(memory), next, service);
     }
-    if (!next.write && !next.last_reported.hash.empty()) last_reported = next.last_reported;
+    last_reported = memory.last_reported;
+    report = memory.report;
     if (!next.addresses.empty()) reserved = next.addresses;
     now += std::chrono::seconds(1);
     return next;
@@ -83,6 +87,7 @@ class Life : public World {
   void kindlb_restarts() {
     reserved.clear();
     last_reported = {};
+    report.reset();
     trouble.reset();
     path = {};
     age = std::chrono::milliseconds(0);
@@ -93,7 +98,8 @@ class Life : public World {
     proxy.reach_detail.clear();
   }
 
-  std::vector<core::StatusApply> writes;  ///< all that were accepted
+  std::vector<core::StatusApply> writes;  ///< all that were accepted, as they were sent
+  Drops drops;                            ///< what the API server does not keep of them
 
   std::string serving() const { return brief(core::kServingCondition); }
   std::string provisioning() const { return brief(core::kProvisioningCondition); }

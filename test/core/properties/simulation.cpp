@@ -41,7 +41,7 @@ Verdict Simulation::verdict_on(const Subject& subject) const {
   const auto network = network_for(subject);
   NetworkEnvironment place{.families = {}, .network = &network};
   for (const auto& [family, space] : network) place.families.insert(family);
-  return evaluate(*subject.object, policy_, place);
+  return evaluate(as_reported(*subject.object, subject.memory.kept.report, now_), policy_, place);
 }
 
 ProxyView Simulation::proxy_view(const Subject& subject) const {
@@ -94,7 +94,7 @@ bool Simulation::step(Subject& subject) {
 void Simulation::carry_out(Subject& subject, const Plan& plan) {
   const auto dies = [&] { return may_crash_ && dice_.one_in(12); };
   if (plan.write && dies()) return crash();
-  if (plan.write) write(subject, *plan.write);
+  if (plan.write) write(subject, plan);
   if (plan.claim && dies()) return crash();
   if (plan.claim) subject.memory.coming = true;
   if (plan.apply && dies()) return crash();
@@ -111,18 +111,28 @@ void Simulation::carry_out(Subject& subject, const Plan& plan) {
   tear_down(subject, plan.teardown);
 }
 
-void Simulation::write(Subject& subject, const StatusApply& write) {
-  expect(write.uid == subject.object->uid, "writes are for the Service they were planned for");
-  check_serving(subject, write);
-  check_claim(subject, write);
-  check_write(subject, write);
-  subject.object = accepted(*subject.object, write);
+void Simulation::write(Subject& subject, const Plan& plan) {
+  expect(plan.write->uid == subject.object->uid,
+         "writes are for the Service they were planned for");
+  expect(policy_.conditions || plan.write->conditions.empty(),
+         "conditions that are switched off are not written");
+  check_serving(subject, plan.report->meant);
+  check_claim(subject, plan.report->meant);
+  check_write(subject, *plan.write);
+  check_times(subject, plan.report->meant);
+  subject.object = accepted(*subject.object, without(*plan.write, drops_));
+  subject.memory.kept = remember_answer(subject.memory.kept, plan, *subject.object);
+}
+
+std::vector<Condition> Simulation::reported_conditions(const Subject& subject) const {
+  return as_reported(*subject.object, subject.memory.kept.report, now_).status.conditions;
 }
 
 void Simulation::tear_down(Subject& subject, Teardown how) {
   if (how == Teardown::None) return;
   expect(!subject.container.has_value(), "the proxy goes before the finalizer");
   subject.memory.kept.reserved.clear();
+  subject.memory.kept.report.reset();
   if (how == Teardown::DropFinalizer) {
     subject.object.reset();
     return;

@@ -100,7 +100,9 @@ class Simulation {
   /// True if there was something to do.
   bool step(Subject& subject);
   void carry_out(Subject& subject, const core::Plan& plan);
-  void write(Subject& subject, const core::StatusApply& write);
+  void write(Subject& subject, const core::Plan& plan);
+  /// The conditions as kindlb reported them, whatever the API server kept.
+  std::vector<core::Condition> reported_conditions(const Subject& subject) const;
   void tear_down(Subject& subject, core::Teardown how);
   /// What was under way gets its answer; true if there was something.
   bool deliver(Subject& subject);
@@ -115,6 +117,7 @@ class Simulation {
   void check_write(const Subject& subject, const core::StatusApply& write);
   void check_serving(const Subject& subject, const core::StatusApply& write);
   void check_claim(const Subject& subject, const core::StatusApply& write);
+  void check_times(const Subject& subject, const core::StatusApply& write);
   void check_addresses();
   void check_refused(const Subject& subject);
   void check_served(const Subject& subject, const core::Verdict& verdict);
@@ -127,6 +130,7 @@ class Simulation {
 
   Dice dice_;
   core::Policy policy_;
+  Drops drops_;  ///< what the API server does not keep
   core::Nodes nodes_;
   std::map<core::IpFamily, core::AddressSpace> network_ = {
       {core::IpFamily::V4,

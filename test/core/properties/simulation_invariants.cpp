@@ -108,7 +108,7 @@ void Simulation::check_serving(const Subject& subject, const StatusApply& write)
 
 /// A spec is reported as served only once every ready endpoint is known under its ports.
 void Simulation::check_claim(const Subject& subject, const StatusApply& write) {
-  const auto& service = *subject.object;
+  const auto service = as_reported(*subject.object, subject.memory.kept.report, now_);
   const auto observed = service.annotations.find(kObservedAnnotation);
   const bool news = is_true(service.status.conditions, kProvisioningCondition) ||
                     observed == service.annotations.end() || observed->second != write.observed;
@@ -124,6 +124,19 @@ void Simulation::check_claim(const Subject& subject, const StatusApply& write) {
       expect(!ready || std::count(slice.ports.begin(), slice.ports.end(), wanted) == 1,
              "no port is claimed before its EndpointSlices have it");
     }
+  }
+}
+
+/// A time is that of a change: now, or a second after the one before it.
+void Simulation::check_times(const Subject& subject, const StatusApply& write) {
+  const auto before = reported_conditions(subject);
+  for (const auto& condition : write.conditions) {
+    const auto* known = find_condition(before, condition.type);
+    const auto time = condition.last_transition;
+    expect(known == nullptr || time >= known->last_transition, "no time goes back");
+    expect(time <= now_ ||
+               (known != nullptr && time <= known->last_transition + std::chrono::seconds(1)),
+           "no time is further ahead than a second after the one before");
   }
 }
 
@@ -201,6 +214,8 @@ void Simulation::check_outcome() {
     const auto verdict = verdict_on(subject);
     expect(last_observed(service) == observed_hash(service, policy_),
            "what was acted on last is remembered");
+    expect(service.status.conditions.empty() || (policy_.conditions && !drops_.conditions),
+           "no conditions where there are none");
     if (verdict.outcome == Outcome::Refuse)
       check_refused(subject);
     else if (can_be_served(subject, verdict))
@@ -212,7 +227,8 @@ void Simulation::check_outcome() {
 
 void Simulation::check_refused(const Subject& subject) {
   const auto& service = *subject.object;
-  const auto* serving = find_condition(service.status.conditions, kServingCondition);
+  const auto conditions = reported_conditions(subject);
+  const auto* serving = find_condition(conditions, kServingCondition);
   expect(serving != nullptr && serving->reason == "Unsupported", "refusals are reported");
   expect(!subject.container && service.status.ingress.empty(),
          "who is refused has no address and no proxy");
@@ -220,7 +236,7 @@ void Simulation::check_refused(const Subject& subject) {
 
 void Simulation::check_served(const Subject& subject, const Verdict& verdict) {
   const auto& service = *subject.object;
-  const auto& conditions = service.status.conditions;
+  const auto conditions = reported_conditions(subject);
   expect(is_true(conditions, kServingCondition) && !is_true(conditions, kProvisioningCondition),
          "who can be served is served in the end");
   expect(is_true(conditions, kDegradedCondition) == (verdict.outcome == Outcome::Degrade),
@@ -228,7 +244,8 @@ void Simulation::check_served(const Subject& subject, const Verdict& verdict) {
   expect(service.status.ingress.size() == verdict.families.size(),
          "each family that is served has its address");
   if (!subject.container) return expect(false, "who is served has a proxy");
-  expect(listens_as_reported(subject.container->config, service.status.ingress) &&
+  const auto reported = as_reported(service, subject.memory.kept.report, now_).status.ingress;
+  expect(listens_as_reported(subject.container->config, reported) &&
              subject.container->config.listeners.size() ==
                  verdict.ports.size() * verdict.families.size(),
          "every open port has its listener");
@@ -237,7 +254,7 @@ void Simulation::check_served(const Subject& subject, const Verdict& verdict) {
 /// A Service that cannot be served may still be served as before, but never without a path.
 void Simulation::check_unserved(const Subject& subject, const Verdict& verdict) {
   const auto& service = *subject.object;
-  const bool serving = is_true(service.status.conditions, kServingCondition);
+  const bool serving = is_true(reported_conditions(subject), kServingCondition);
   if (is_failing_as_asked(service) && has_room(subject, verdict))
     expect(!serving && !subject.container, "who fails as asked has no proxy");
   const bool any_node = std::any_of(nodes_.begin(), nodes_.end(),

@@ -57,6 +57,11 @@ void Simulation::choose_policy() {
       break;
   }
   policy_.strict = dice_.one_in(5);
+  policy_.conditions = !dice_.one_in(6);
+  drops_ = {.ports = dice_.one_in(4),
+            .ip_mode = dice_.one_in(4),
+            .conditions = dice_.one_in(4),
+            .degraded = dice_.one_in(4)};
   policy_.datapath = dice_.one_in(3) ? Datapath::NodePort : Datapath::Auto;
   if (dice_.one_in(3)) network_[IpFamily::V4].pools = {range("172.18.0.9"), range("172.18.0.5")};
   if (!dice_.one_in(2)) return;

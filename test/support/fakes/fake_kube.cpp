@@ -81,6 +81,11 @@ void FakeKube::before_next_apply(std::function<void()> hook) {
   before_ = std::move(hook);
 }
 
+void FakeKube::mangle_writes(std::function<void(core::StatusApply&)> mangle) {
+  const std::lock_guard lock(mutex_);
+  mangle_ = std::move(mangle);
+}
+
 void FakeKube::after_next_apply(std::function<void()> hook) {
   const std::lock_guard lock(mutex_);
   after_ = std::move(hook);
@@ -206,7 +211,9 @@ core::Result<Service> FakeKube::write(const core::StatusApply& apply) {
     return Error{ErrorKind::NotFound, "apply", "no such Service"};
   if (found->second.deleting && !core::has_finalizer(found->second))
     return Error{ErrorKind::Invalid, "apply", "no new finalizers while it is being deleted"};
-  auto after = test::accepted(found->second, apply);
+  auto stored = apply;
+  if (mangle_) mangle_(stored);
+  auto after = test::accepted(found->second, stored);
   if (after != found->second) store(std::move(after));
   return services_.at(apply.key);
 }

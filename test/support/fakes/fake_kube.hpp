@@ -34,6 +34,9 @@ class FakeKube final : public kube::Api {
   void set_down(bool down);
   /// The next `times` calls of "apply", "release" or "event" fail.
   void fail_next(const std::string& operation, core::Error error, int times = 1);
+  /// What the API server makes of writes from now on, before it stores them: a gate, a webhook.
+  /// Null ends it.
+  void mangle_writes(std::function<void(core::StatusApply&)> mangle);
   /// Called once each, without the lock, on the writer's thread: before the next status write takes
   /// effect, or after it did but before its writer hears of it.
   void before_next_apply(std::function<void()> hook);
@@ -74,6 +77,7 @@ class FakeKube final : public kube::Api {
   Watch watch_;
   std::function<void()> before_;
   std::function<void()> after_;
+  std::function<void(core::StatusApply&)> mangle_;
   std::deque<Edit> held_;
   bool holding_ = false;
   bool down_ = false;

@@ -10,6 +10,7 @@
 // - While Serving is True its message is kept unless new semantics take effect, or every change of
 //   the endpoints would be a write.
 
+#include "kindlb/core/report.hpp"
 #include "kindlb/core/service.hpp"
 #include "kindlb/core/verdict.hpp"
 
@@ -39,9 +40,15 @@ struct Progress {
   bool unchanged = false;        ///< phase Serving: nothing a client can see has changed
 };
 
-/// Return the write that makes the Service's status report `progress`, or nothing if it does
-/// already. The time of Provisioning moves when `hash` differs from kindlb.dev/observed (a change
-/// was seen), that of Serving when new semantics took effect; each also when its status flips.
+/// Return the complete status that reports `progress`, for a Service as it was reported so far
+/// (as_reported). The time of Provisioning moves when `hash` differs from the one last acted on (a
+/// change was seen), that of Serving when new semantics took effect; each also when its status
+/// flips. What was acted on and told to clients is in `report` and in the Service, each of which
+/// may lack something: so neither what others do to the status nor a lost answer moves a time.
+StatusApply status_for(const Service& service, const std::string& hash, const Progress& progress,
+                       Timestamp now, const std::optional<Report>& report = std::nullopt);
+
+/// The same, or nothing if the Service has this status already.
 std::optional<StatusApply> next_status(const Service& service, const std::string& hash,
                                        const Progress& progress, Timestamp now);
 

@@ -95,6 +95,7 @@ struct ServiceMemory {
   LastReported last_reported;       ///< empty after a restart
   std::optional<Trouble> trouble;
   PathState path;
+  std::optional<Report> report;  ///< absent after a restart
 
   bool operator==(const ServiceMemory&) const = default;
 };
@@ -125,8 +126,10 @@ struct Plan {
   /// could be given a node's address and break the cluster (docs/contract.md §5).
   bool start_proxy = false;
   std::optional<StatusApply> write;
-  std::vector<EventNote> events;
-  bool claim = false;                ///< assign a proxy to this Service
+  std::optional<Report> report;   ///< what the Service is reported to be: in force with the answer
+                                  ///< to `write`, or at once if there is nothing to write
+  std::vector<EventNote> events;  ///< after `write`, if there is one
+  bool claim = false;             ///< assign a proxy to this Service
   std::vector<IpAddress> addresses;  ///< reserve these for it
   bool unreserve = false;            ///< release what was reserved for it
   std::vector<Cidr> prepare;         ///< start duplicate address detection ahead of `apply`
@@ -142,7 +145,8 @@ struct Plan {
   std::optional<std::chrono::milliseconds> again;  ///< plan again after this delay
 
   bool empty() const {
-    return !write && !claim && !apply && !remove_proxy && teardown == Teardown::None;
+    return !write && events.empty() && !claim && !apply && !remove_proxy &&
+           teardown == Teardown::None;
   }
 };
 

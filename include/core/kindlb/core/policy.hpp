@@ -45,6 +45,7 @@ struct Policy {
   bool require_class = false;  ///< ignore Services without a loadBalancerClass
   bool strict = false;         ///< refuse instead of degrading (except traffic policy Local)
   Datapath datapath = Datapath::Auto;
+  bool conditions = true;  ///< write conditions; without them the address tells what is served
   std::vector<AddressRange> ip_ranges;  ///< allocate from these; a family without a range uses
                                         ///< the whole docker network
   Capabilities capabilities;

@@ -42,6 +42,9 @@ struct Recovery {
 /// found to be reported.
 ServiceMemory remember(ServiceMemory memory, const Plan& plan);
 
+/// Return what to remember once the API has answered the plan's write.
+ServiceMemory remember_answer(ServiceMemory memory, const Plan& plan, const Service& answer);
+
 /// Return what follows from an attempt. REQUIRES: `random` in [0, 1), for the delay of a retry.
 Recovery recover(ServiceMemory memory, const Attempt& attempt, double random);
 
