@@ -212,6 +212,11 @@ class Definitions {
     run.add_flag("--strict", options_.policy.strict,
                  "Refuse a Service rather than serve it degraded")
         ->group(kGroup);
+    add_choice<bool>(
+        run, "--conditions", options_.policy.conditions, {{"on", true}, {"off", false}},
+        "Whether to report in the conditions of KEP-4631; off removes those that kindlb "
+        "wrote [on]")
+        ->group(kGroup);
     run.add_option("--ip-range", ip_ranges_,
                    "Where new addresses come from: 172.18.200.0/24 or 172.18.200.1-172.18.200.9; "
                    "repeatable, per family [all of the docker network, from the top]")

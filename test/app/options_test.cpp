@@ -17,27 +17,17 @@ using Words = std::vector<std::string>;
 
 const Words kCommands = {"run",         "plan",    "sandbox", "demo",
                          "conformance", "version", "cleanup", "completion"};
-const Words kRunFlags = {"--kubeconfig",
-                         "--context",
-                         "--network",
-                         "--load-balancer-class",
-                         "--require-class",
-                         "--strict",
-                         "--ip-range",
-                         "--profile",
-                         "--datapath",
-                         "--warm-proxies",
-                         "--services-per-proxy",
-                         "--envoy-image",
-                         "--agent",
-                         "--on-exit",
-                         "--docker-host",
-                         "--log-level",
-                         "--log-format"};
+const Words kRunFlags = {
+    "--kubeconfig",    "--context",   "--network",      "--load-balancer-class",
+    "--require-class", "--strict",    "--conditions",   "--ip-range",
+    "--profile",       "--datapath",  "--warm-proxies", "--services-per-proxy",
+    "--envoy-image",   "--agent",     "--on-exit",      "--docker-host",
+    "--log-level",     "--log-format"};
 
 const Words kPlanFlags = {
-    "--filename", "--cluster",  "--output",   "--exit-code",     "--profile",
-    "--strict",   "--datapath", "--ip-range", "--require-class", "--load-balancer-class"};
+    "--filename",  "--cluster",  "--output",   "--exit-code",     "--profile",
+    "--strict",    "--datapath", "--ip-range", "--require-class", "--load-balancer-class",
+    "--conditions"};
 
 const Words kSandboxFlags = {"--listen", "--kubeconfig-out", "--feature-gates", "--service-range",
                              "--tls",    "--state",          "--echo"};
@@ -65,6 +55,7 @@ TEST_CASE("no words at all mean run with the defaults") {
   CHECK(options.policy.classes == Words{"kindlb.dev/envoy"});
   CHECK_FALSE(options.policy.require_class);
   CHECK_FALSE(options.policy.strict);
+  CHECK(options.policy.conditions);
   CHECK(options.policy.datapath == core::Datapath::Auto);
   CHECK(options.policy.capabilities == core::Capabilities{});
   CHECK(options.warm_proxies == 2);
@@ -121,6 +112,12 @@ TEST_CASE("each flag lands where it belongs") {
        }},
       {"require class", {"--require-class"}, [](const auto& o) { return o.policy.require_class; }},
       {"strict", {"--strict"}, [](const auto& o) { return o.policy.strict; }},
+      {"without conditions",
+       {"--conditions", "off"},
+       [](const auto& o) { return !o.policy.conditions; }},
+      {"with conditions",
+       {"--conditions", "on"},
+       [](const auto& o) { return o.policy.conditions; }},
       {"datapath auto",
        {"--datapath", "auto"},
        [](const auto& o) { return o.policy.datapath == core::Datapath::Auto; }},
