@@ -213,15 +213,15 @@ std::optional<std::vector<Container>> decode_container_list(std::string_view jso
 // container.
 std::optional<Container> decode_container(std::string_view text) {
   const Json json = json::parse_bounded(text);
-  Container container{
-      .id = json::text_at(json, {"Id"}),
-      .name = without_slash(json::text_at(json, {"Name"})),
-      .image = json::text_at(json, {"Config", "Image"}),
-      .image_id = json::text_at(json, {"Image"}),
-      .state = state_of(json::text_at(json, {"State", "Status"})),
-      .labels = json::text_map_at(json, {"Config", "Labels"}),
-      .networks = attachments_of(json),
-      .ports = ports_from_inspect(json::map_at(json, {"NetworkSettings", "Ports"}))};
+  Container container{.id = json::text_at(json, {"Id"}),
+                      .name = without_slash(json::text_at(json, {"Name"})),
+                      .image = json::text_at(json, {"Config", "Image"}),
+                      .image_id = json::text_at(json, {"Image"}),
+                      .state = state_of(json::text_at(json, {"State", "Status"})),
+                      .labels = json::text_map_at(json, {"Config", "Labels"}),
+                      .networks = attachments_of(json),
+                      .ports = ports_from_inspect(json::map_at(json, {"NetworkSettings", "Ports"})),
+                      .pid = json::number_at(json, {"State", "Pid"})};
   if (container.id.empty()) return std::nullopt;
   return container;
 }

@@ -19,6 +19,7 @@ std::optional<EngineVersion> decode_version(std::string_view json);
 
 std::optional<std::vector<Container>> decode_container_list(std::string_view json);
 std::optional<Container> decode_container(std::string_view json);  ///< an inspected one
+std::optional<std::vector<Process>> decode_processes(std::string_view json);
 
 std::optional<std::vector<Network>> decode_network_list(std::string_view json);
 std::optional<Network> decode_network(std::string_view json);

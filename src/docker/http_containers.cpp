@@ -56,6 +56,12 @@ Result<Container> HttpContainers::inspect(const std::string& id) {
                           decode_container);
 }
 
+Result<std::vector<Process>> HttpContainers::processes(const std::string& id) {
+  return transport_.fetch(
+      get(with_query(container_path(id, "/top"), {{"ps_args", "-eo pid,stat"}})),
+      "list the processes of container " + id, decode_processes);
+}
+
 Result<std::string> HttpContainers::create(const ContainerSpec& spec) {
   return transport_.fetch(
       post(with_query("/containers/create", {{"name", spec.name}}), encode_container(spec)),

@@ -15,6 +15,7 @@ class HttpContainers final : public Containers {
 
   core::Result<std::vector<Container>> list(const std::vector<std::string>& labels) override;
   core::Result<Container> inspect(const std::string& id) override;
+  core::Result<std::vector<Process>> processes(const std::string& id) override;
   core::Result<std::string> create(const ContainerSpec& spec) override;
   core::Result<void> start(const std::string& id) override;
   core::Result<void> stop(const std::string& id, std::chrono::seconds grace) override;

@@ -68,6 +68,19 @@ TEST_CASE("an inspected container says the same as the list") {
   const auto container = decode_container(fixture("container.json"));
   REQUIRE(container);
   check_control_plane(*container);
+  CHECK(container->pid == 4242);
+}
+
+TEST_CASE("the processes of a container, with their states") {
+  const auto processes =
+      decode_processes(R"({"Processes":[["31746","Tsl"],["31800","S"]],"Titles":["PID","STAT"]})");
+  REQUIRE(processes);
+  REQUIRE(processes->size() == 2);
+  CHECK(processes->at(0).pid == 31746);
+  CHECK(processes->at(0).state == "Tsl");
+  for (const auto* text : {"", "{}", "[]", R"({"Processes":7})", R"({"Processes":[["x","S"]]})",
+                           R"({"Processes":[["1"]]})", R"({"Processes":[{}]})"})
+    CHECK_FALSE(decode_processes(text));
 }
 
 TEST_CASE("of several names, a container's own") {

@@ -33,7 +33,7 @@ struct PublishedPort {
 /// The engine's own states; one that we do not know counts as Dead.
 enum class ContainerState { Created, Running, Paused, Restarting, Removing, Exited, Dead };
 
-/// As the list and the inspect call describe it. Both fill all fields.
+/// As the list and the inspect call describe it. Both fill all fields, except where noted.
 struct Container {
   std::string id;
   std::string name;      ///< without the leading slash
@@ -43,6 +43,14 @@ struct Container {
   Labels labels;
   std::vector<Attachment> networks;
   std::vector<PublishedPort> ports;
+  /// Of its first process, on the engine's machine. Only inspecting tells; 0: not running.
+  std::int64_t pid = 0;
+};
+
+/// A process of a container, as `ps` on the engine's machine shows it.
+struct Process {
+  std::int64_t pid = 0;
+  std::string state;  ///< "Ss"; the first letter counts: T is stopped by a signal
 };
 
 /// A named volume and where it is mounted.
@@ -80,6 +88,8 @@ class Containers {
   virtual core::Result<std::vector<Container>> list(const std::vector<std::string>& labels) = 0;
   /// NotFound when there is no such container.
   virtual core::Result<Container> inspect(const std::string& id) = 0;
+  /// List the processes of a running container. Not every engine can.
+  virtual core::Result<std::vector<Process>> processes(const std::string& id) = 0;
   /// Create a container without starting it and return its id. Conflict: the name is taken;
   /// NotFound: the image is not on the engine, and is not pulled.
   virtual core::Result<std::string> create(const ContainerSpec& spec) = 0;

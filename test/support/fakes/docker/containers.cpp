@@ -11,6 +11,10 @@ using core::ErrorKind;
 using core::Result;
 using docker::ContainerState;
 
+namespace {
+constexpr std::int64_t kFirstPid = 4711;
+}
+
 std::string FakeContainers::add(const docker::ContainerSpec& spec) {
   const std::lock_guard lock(mutex_);
   const auto id = insert(spec);
@@ -26,6 +30,32 @@ void FakeContainers::die(const std::string& id_or_name) {
 void FakeContainers::vanish(const std::string& id_or_name) {
   const std::lock_guard lock(mutex_);
   if (const auto id = id_of(id_or_name); !id.empty()) erase(id);
+}
+
+void FakeContainers::pause(const std::string& id_or_name) {
+  const std::lock_guard lock(mutex_);
+  auto& seen = containers_.at(id_of(id_or_name)).seen;
+  seen.state = ContainerState::Paused;
+  publish(seen, "pause");
+}
+
+void FakeContainers::unpause(const std::string& id_or_name) {
+  const std::lock_guard lock(mutex_);
+  auto& seen = containers_.at(id_of(id_or_name)).seen;
+  seen.state = ContainerState::Running;
+  publish(seen, "unpause");
+}
+
+void FakeContainers::disconnect(const std::string& id_or_name) {
+  const std::lock_guard lock(mutex_);
+  auto& entry = containers_.at(id_of(id_or_name));
+  networks_.detach(entry.seen);
+  entry.seen.networks.clear();
+}
+
+void FakeContainers::set_process_state(const std::string& id_or_name, const std::string& state) {
+  const std::lock_guard lock(mutex_);
+  containers_.at(id_of(id_or_name)).process_state = state;
 }
 
 std::optional<docker::Container> FakeContainers::find(const std::string& id_or_name) const {
@@ -62,6 +92,16 @@ Result<docker::Container> FakeContainers::inspect(const std::string& id) {
   auto found = find(id);
   if (!found) return not_found("inspect_container", id);
   return *std::move(found);
+}
+
+Result<std::vector<docker::Process>> FakeContainers::processes(const std::string& id) {
+  if (auto fault = enter("list_processes", id)) return *fault;
+  const std::lock_guard lock(mutex_);
+  const auto found = id_of(id);
+  if (found.empty()) return not_found("list_processes", id);
+  const auto& entry = containers_.at(found);
+  return std::vector<docker::Process>{{entry.seen.pid + 1, "Ss"},
+                                      {entry.seen.pid, entry.process_state}};
 }
 
 Result<std::string> FakeContainers::create(const docker::ContainerSpec& spec) {
@@ -161,6 +201,7 @@ void FakeContainers::run(Entry& entry) {
   if (const auto attachment = networks_.attach(entry.spec.network, entry.seen))
     entry.seen.networks = {*attachment};
   entry.seen.state = ContainerState::Running;
+  entry.seen.pid = kFirstPid;
   publish(entry.seen, "start");
 }
 
@@ -169,6 +210,7 @@ void FakeContainers::end(Entry& entry) {
   networks_.detach(entry.seen);
   for (auto& attachment : entry.seen.networks) attachment.ipv4 = attachment.ipv6 = std::nullopt;
   entry.seen.state = ContainerState::Exited;
+  entry.seen.pid = 0;
   publish(entry.seen, "die");
 }
 

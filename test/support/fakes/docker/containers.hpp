@@ -25,6 +25,11 @@ class FakeContainers final : public docker::Containers {
   std::string add(const docker::ContainerSpec& spec);
   void die(const std::string& id_or_name);     ///< the container's process ends
   void vanish(const std::string& id_or_name);  ///< docker rm -f
+  void pause(const std::string& id_or_name);
+  void unpause(const std::string& id_or_name);
+  void disconnect(const std::string& id_or_name);  ///< from its network
+  /// What `ps` shows as the state of its first process; "Ss" unless told.
+  void set_process_state(const std::string& id_or_name, const std::string& state);
   std::optional<docker::Container> find(const std::string& id_or_name) const;
   bool any_mounts(const std::string& volume) const;
   /// How the journal calls it: by its name, whatever the caller used.
@@ -33,6 +38,7 @@ class FakeContainers final : public docker::Containers {
   core::Result<std::vector<docker::Container>> list(
       const std::vector<std::string>& labels) override;
   core::Result<docker::Container> inspect(const std::string& id) override;
+  core::Result<std::vector<docker::Process>> processes(const std::string& id) override;
   core::Result<std::string> create(const docker::ContainerSpec& spec) override;
   core::Result<void> start(const std::string& id) override;
   core::Result<void> stop(const std::string& id, std::chrono::seconds grace) override;
@@ -44,6 +50,7 @@ class FakeContainers final : public docker::Containers {
   struct Entry {
     docker::Container seen;
     docker::ContainerSpec spec;
+    std::string process_state = "Ss";
   };
 
   std::optional<core::Error> enter(const std::string& operation, const std::string& id);
