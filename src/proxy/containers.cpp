@@ -3,6 +3,9 @@
 #include "kindlb/base/number.hpp"
 #include "kindlb/proxy/image.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace kindlb::proxy {
 
 using core::Error;
@@ -38,11 +41,31 @@ Result<void> ignore_not_found(Result<void> removed) {
   return removed;
 }
 
+/// A network may be named by its id, too.
+bool is_attached(const docker::Container& container, const std::string& network) {
+  return std::any_of(container.networks.begin(), container.networks.end(), [&](const auto& one) {
+    return one.network == network || one.network_id == network;
+  });
+}
+
+/// An engine that cannot list processes leaves it open: then the agent is not known to be
+/// suspended.
+bool is_suspended(docker::Containers& containers, const docker::Container& container) {
+  const auto processes = containers.processes(container.id);
+  if (!processes) return false;
+  return std::any_of(processes->begin(), processes->end(), [&](const auto& one) {
+    return one.pid == container.pid && one.state.starts_with('T');
+  });
+}
+
 /// Create the container; its volume exists, and nothing runs yet.
 Result<Proxy> make_container(docker::Containers& containers, const docker::ContainerSpec& spec) {
   const auto id = containers.create(spec);
   if (!id) return id.error();
-  auto proxy = parse_proxy({.id = *id, .name = spec.name, .labels = spec.labels});
+  auto proxy = parse_proxy({.id = *id,
+                            .name = spec.name,
+                            .labels = spec.labels,
+                            .networks = {{.network = spec.network}}});
   KINDLB_ASSERT(proxy.has_value());
   return *std::move(proxy);
 }
@@ -51,16 +74,19 @@ Result<Proxy> make_container(docker::Containers& containers, const docker::Conta
 
 std::optional<Proxy> parse_proxy(const docker::Container& container) {
   if (label_of(container.labels, kProxyLabel) != "1") return std::nullopt;
+  auto network = label_of(container.labels, kNetworkLabel);
+  const bool attached = is_attached(container, network);
   return Proxy{
       .id = container.id,
       .name = container.name,
       .role = parse_name(container.name),
       .state = container.state,
-      .network = label_of(container.labels, kNetworkLabel),
+      .network = std::move(network),
       .uid = base::parse_number<std::uint32_t>(label_of(container.labels, kUidLabel)).value_or(0),
       .agent = label_of(container.labels, kAgentLabel),
       .volume = label_of(container.labels, kVolumeLabel),
-      .pool = label_of(container.labels, kPoolLabel)};
+      .pool = label_of(container.labels, kPoolLabel),
+      .attached = attached};
 }
 
 std::uint32_t choose_uid(const std::set<std::uint32_t>& in_use) {
@@ -120,6 +146,15 @@ Result<std::vector<Proxy>> list_proxies(docker::Containers& containers) {
   for (const auto& container : *found)
     if (auto proxy = parse_proxy(container)) out.push_back(*std::move(proxy));
   return out;
+}
+
+Result<InspectedProxy> inspect_proxy(docker::Containers& containers, const std::string& id) {
+  const auto container = containers.inspect(id);
+  if (!container) return container.error();
+  auto proxy = parse_proxy(*container);
+  if (!proxy) return Error{ErrorKind::NotFound, "inspect proxy " + id, "it is not a proxy"};
+  const bool runs = proxy->state == docker::ContainerState::Running;
+  return InspectedProxy{*std::move(proxy), runs && is_suspended(containers, *container)};
 }
 
 Result<void> start_proxy(docker::Containers& containers, const Proxy& proxy) {

@@ -190,3 +190,43 @@ TEST_CASE_FIXTURE(World, "the agent is reached by its own connect command") {
   CHECK_FALSE(proxy::connect_agent(engine.execs(), made.id).ok());
   CHECK(ran == std::vector<std::string>{protocol::kAgentPath, "connect"});
 }
+
+TEST_CASE_FIXTURE(World, "what keeps a proxy from serving is seen when it is inspected") {
+  const auto id = proxy::create_proxy(engine.containers(), engine.volumes(), options())->id;
+  const auto look = [&] { return *proxy::inspect_proxy(engine.containers(), id); };
+  const auto as_created = look();
+  CHECK(as_created.proxy.state == docker::ContainerState::Running);
+  CHECK(as_created.proxy.attached);
+  CHECK_FALSE(as_created.suspended);
+  SUBCASE("paused") {
+    engine.containers().pause(id);
+    CHECK(look().proxy.state == docker::ContainerState::Paused);
+    CHECK(proxy::list_proxies(engine.containers())->front().state ==
+          docker::ContainerState::Paused);
+    CHECK(engine.calls().count("list_processes") == 1);  // of the first look: paused is enough
+  }
+  SUBCASE("disconnected from its network") {
+    engine.containers().disconnect(id);
+    CHECK_FALSE(look().proxy.attached);
+    CHECK_FALSE(proxy::list_proxies(engine.containers())->front().attached);
+  }
+  SUBCASE("stopped by a signal") {
+    engine.containers().set_process_state(id, "Tsl");
+    CHECK(look().suspended);
+  }
+  SUBCASE("busy") {
+    engine.containers().set_process_state(id, "D");
+    CHECK_FALSE(look().suspended);
+  }
+  SUBCASE("on an engine that cannot list processes") {
+    engine.containers().set_process_state(id, "T");
+    engine.calls().fail_next("list_processes", {ErrorKind::Invalid, "top", "no ps"});
+    CHECK_FALSE(look().suspended);
+  }
+}
+
+TEST_CASE_FIXTURE(World, "only proxies are inspected") {
+  const auto id = engine.containers().add({.name = "other", .image = "x"});
+  CHECK(proxy::inspect_proxy(engine.containers(), id).error().kind == ErrorKind::NotFound);
+  CHECK(proxy::inspect_proxy(engine.containers(), "gone").error().kind == ErrorKind::NotFound);
+}

@@ -80,6 +80,7 @@ struct Proxy {
   std::string agent;
   std::string volume;
   std::string pool;
+  bool attached = true;  ///< to its network; somebody may have disconnected it
 };
 
 /// Read name and labels. Nothing for a container without our label.
@@ -111,6 +112,13 @@ core::Result<Proxy> create_proxy(docker::Containers& containers, docker::Volumes
                                  const CreateOptions& options);
 /// Return all proxies of any kindlb on this engine, running or not.
 core::Result<std::vector<Proxy>> list_proxies(docker::Containers& containers);
+/// What the engine says of one proxy.
+struct InspectedProxy {
+  Proxy proxy;
+  bool suspended = false;  ///< its agent was stopped by a signal, such as SIGSTOP
+};
+/// Look at a proxy whose agent is silent. NotFound: it is gone, or is no proxy.
+core::Result<InspectedProxy> inspect_proxy(docker::Containers& containers, const std::string& id);
 core::Result<void> start_proxy(docker::Containers& containers, const Proxy& proxy);
 /// Remove the container, then its volume. What does not exist counts as removed, so that a removal
 /// that failed half-way can be repeated.
