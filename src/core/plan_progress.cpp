@@ -98,6 +98,8 @@ std::optional<Progress> failing(const DesiredState& desired) {
                     .message = "The proxy rejected the configuration: " + proxy.rejection};
   if (desired.snapshot.memory.trouble)
     return Progress{.phase = phase, .message = desired.snapshot.memory.trouble->message};
+  if (!proxy.present && proxy.coming && !proxy.trouble.empty())
+    return Progress{.phase = Phase::Failing, .message = healing_text(proxy)};
   if (served && !proxy.present)
     return Progress{.phase = Phase::Failing,
                     .message =

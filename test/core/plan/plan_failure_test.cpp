@@ -45,6 +45,31 @@ TEST_CASE("an Envoy that was down unseen is a fault of the infrastructure, whate
   CHECK(life.provisioning() == "True/Provisioning");
 }
 
+TEST_CASE("the proxy is being replaced: the cause is named until another one serves") {
+  auto life = settled();
+  SUBCASE("noticed before the proxy was given up") {
+    life.proxy.live = false;
+    life.proxy.trouble = "its container is paused";
+    life.step();
+  }
+  SUBCASE("noticed only then") {}
+  life.proxy_is_lost();
+  life.proxy.coming = true;
+  life.proxy.trouble = "its container is paused";
+  life.step();
+  CHECK(life.serving() == "False/Infrastructure");
+  CHECK(life.provisioning() == "True/Provisioning");
+  CHECK(life.message() == "The proxy is recovering: its container is paused");
+  CHECK(life.plan().empty());  // neither claimed nor written again
+
+  life.proxy.trouble.clear();
+  life.proxy.coming = false;
+  CHECK(life.plan().claim);
+  life.proxy.coming = true;
+  CHECK(life.plan().empty());
+  CHECK(life.address() == "172.18.255.254");
+}
+
 TEST_CASE("the proxy is gone: another one is claimed for the same address") {
   auto life = settled();
   life.proxy_is_lost();

@@ -61,7 +61,7 @@ struct ProxyView {
   bool present = false;   ///< one is assigned to this Service
   bool coming = false;    ///< one is being assigned or created
   bool live = false;      ///< its Envoy runs
-  std::string trouble;    ///< why it is not live, as reported by the agent
+  std::string trouble;    ///< why it is not live; with `coming`: why the former one is replaced
   Revision acknowledged;  ///< confirmed by Envoy since it last started
   Revision sent;          ///< in flight: not answered yet
   Revision rejected;      ///< refused, with `rejection`
