@@ -1,6 +1,6 @@
 #include "controller.hpp"
 
-#include "kindlb/base/sleep.hpp"
+#include "background.hpp"
 #include "kindlb/core/backoff.hpp"
 #include "kindlb/log/log.hpp"
 #include "kindlb/proxy/containers.hpp"
@@ -12,7 +12,7 @@ namespace kindlb::controller {
 namespace {
 
 constexpr core::Backoff kEngineBackoff{std::chrono::milliseconds(100),
-                                       std::chrono::milliseconds(3'000)};
+                                       std::chrono::milliseconds(1'000)};
 /// How long clusters may take to list their Services, whose addresses must be known before new ones
 /// are allocated. A cluster that does not answer must not block the others for longer.
 constexpr std::chrono::seconds kAdoptionGrace{3};
@@ -104,7 +104,7 @@ void Controller::watch_engine(const std::stop_token& stop) {
     if (failures == 0)
       log::warn("docker engine: lost the event stream{}; reconnecting",
                 result.ok() ? "" : ": " + result.error().text());
-    base::sleep_for(stop, core::delay_before(failures++, kEngineBackoff, 0.5));
+    wait_for(loop_, stop, core::delay_before(failures++, kEngineBackoff, 0.5));
   }
 }
 
@@ -119,8 +119,11 @@ void Controller::on_engine_connected() {
 
 void Controller::on_engine_event(const docker::Event& event) {
   if (event.type == "container") return on_container_event(event);
-  if (event.type == "network" && (event.action == "connect" || event.action == "disconnect"))
-    networks_.refresh_all_soon();
+  if (event.type != "network" || (event.action != "connect" && event.action != "disconnect"))
+    return;
+  const auto id = attribute(event, "container");
+  event.action == "connect" ? fleet_.container_connected(id) : fleet_.container_disconnected(id);
+  networks_.refresh_all_soon();
 }
 
 void Controller::on_container_event(const docker::Event& event) {
@@ -128,6 +131,8 @@ void Controller::on_container_event(const docker::Event& event) {
     if (event.action == "start") fleet_.container_started(event.id);
     if (event.action == "die") fleet_.container_died(event.id);
     if (event.action == "destroy") fleet_.container_destroyed(event.id);
+    if (event.action == "pause") fleet_.container_paused(event.id);
+    if (event.action == "unpause") fleet_.container_unpaused(event.id);
     return;
   }
   // A container that stops may free the address or port that a Service waits for.

@@ -15,17 +15,18 @@ class FleetRig {
   explicit FleetRig(std::size_t warm = 0, std::size_t per_proxy = 1)
       : fleet_(thread_.loop(), thread_.engine_work(), host,
                {.warm_proxies = warm, .services_per_proxy = per_proxy},
-               {.changed = [this](const std::string& unit) { ++changes[unit]; },
+               {.changed =
+                    [this](const std::string& unit) {
+                      ++changes[unit];
+                      const auto trouble = fleet_.view(unit).trouble;
+                      if (!trouble.empty()) troubles[unit] = trouble;
+                    },
                 .claim_failed = [this](const std::string& unit,
                                        const core::Error& why) { failures[unit].push_back(why); },
                 .discovered = [this] { ++discoveries; }}) {
     host.set_listener(&fleet_);
     host.on_event([this](const std::string& action, const std::string& id) {
-      thread_.loop().post([this, action, id] {
-        if (action == "start") fleet_.container_started(id);
-        if (action == "die") fleet_.container_died(id);
-        if (action == "destroy") fleet_.container_destroyed(id);
-      });
+      thread_.loop().post([this, action, id] { tell_event(fleet_, action, id); });
     });
     fleet_.keep_warm_on({"kind"});
     thread_.start();
@@ -45,6 +46,9 @@ class FleetRig {
   bool until(Holds holds) {
     return thread_.wait_until([&] { return holds(fleet_); });
   }
+  /// Let time pass; whatever is due meanwhile happens.
+  void pass(std::chrono::milliseconds duration) { thread_.pass(duration); }
+  void start_heartbeats() { send_heartbeats(thread_.loop(), host); }
   bool discover() {
     with([](auto& fleet) { fleet.discover(); });
     return until([](auto& fleet) { return fleet.discovered(); });
@@ -94,6 +98,7 @@ class FleetRig {
   testing::FakeProxyHost host{journal};
   // Written on the loop's thread; to be read there, or when nothing is under way.
   std::map<std::string, int> changes;
+  std::map<std::string, std::string> troubles;  ///< the last of each unit, also if it has passed
   std::map<std::string, std::vector<core::Error>> failures;
   int discoveries = 0;
 

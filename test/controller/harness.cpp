@@ -76,6 +76,26 @@ LoopThread::Seen LoopThread::look(const std::function<bool()>& holds,
   return seen;
 }
 
+// ---- proxies -----------------------------------------------------------------------------------
+
+void tell_event(controller::Fleet& fleet, const std::string& action, const std::string& id) {
+  if (action == "start") fleet.container_started(id);
+  if (action == "die") fleet.container_died(id);
+  if (action == "destroy") fleet.container_destroyed(id);
+  if (action == "pause") fleet.container_paused(id);
+  if (action == "unpause") fleet.container_unpaused(id);
+  if (action == "connect") fleet.container_connected(id);
+  if (action == "disconnect") fleet.container_disconnected(id);
+}
+
+void send_heartbeats(controller::Loop& loop, testing::FakeProxyHost& host) {
+  host.announce_heartbeats(protocol::kHeartbeatInterval);
+  loop.after(protocol::kHeartbeatInterval, [&loop, &host] {
+    host.beat();
+    send_heartbeats(loop, host);
+  });
+}
+
 // ---- the world ---------------------------------------------------------------------------------
 
 FakeWorld::FakeWorld() {
@@ -131,7 +151,8 @@ Kindlb::Kindlb(FakeWorld& world, Options options)
       thread_(world.clock),
       fleet_(
           thread_.loop(), thread_.engine_work(), world.host,
-          {.warm_proxies = options_.warm_proxies},
+          {.warm_proxies = options_.warm_proxies,
+           .services_per_proxy = options_.services_per_proxy},
           {.changed = [this](const std::string& unit) { reconciler_.unit_changed(unit); },
            .claim_failed = [this](const std::string& unit,
                                   const core::Error& why) { reconciler_.claim_failed(unit, why); },
@@ -142,12 +163,9 @@ Kindlb::Kindlb(FakeWorld& world, Options options)
           {thread_.loop(), thread_.api_work(), fleet_, networks_, options_.policy, world.clock}) {
   world.host.set_listener(&fleet_);
   world.host.on_event([this](const std::string& action, const std::string& id) {
-    loop().post([this, action, id] {
-      if (action == "start") fleet_.container_started(id);
-      if (action == "die") fleet_.container_died(id);
-      if (action == "destroy") fleet_.container_destroyed(id);
-    });
+    loop().post([this, action, id] { tell_event(fleet_, action, id); });
   });
+  if (options_.heartbeats) send_heartbeats(loop(), world.host);
   // Before the thread runs: the loop's part of the world is still ours to touch.
   std::set<std::string> networks;
   for (const auto& [name, cluster] : world.clusters) {

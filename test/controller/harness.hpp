@@ -86,6 +86,11 @@ class LoopThread {
   std::jthread thread_;
 };
 
+/// Tell the fleet what the engine's events say.
+void tell_event(controller::Fleet& fleet, const std::string& action, const std::string& id);
+/// Let agents announce heartbeats, and send them for as long as the loop runs.
+void send_heartbeats(controller::Loop& loop, testing::FakeProxyHost& host);
+
 /// What is there whether kindlb runs or not.
 struct FakeWorld {
   FakeWorld();
@@ -119,6 +124,8 @@ class Kindlb {
   struct Options {
     std::size_t warm_proxies = 1;
     core::Policy policy;
+    std::size_t services_per_proxy = 1;
+    bool heartbeats = false;  ///< agents announce and send them
     /// Clusters that are not watched yet.
     std::set<std::string> unwatched;
   };

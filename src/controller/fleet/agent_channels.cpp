@@ -58,6 +58,7 @@ void AgentChannels::opened(const std::string& id, const core::Result<void>& resu
   if (proxy == nullptr) return host_.disconnect(id);
   if (result.ok()) return await_hello(id);
   channels_[id].state = State::Closed;
+  callbacks_.refused(id);
   log::debug("proxy {}: cannot open a channel: {}", proxy->container.name, result.error().text());
   if (result.error().kind == core::ErrorKind::NotFound) return callbacks_.container_missing(id);
   reopen_later(id);
@@ -65,6 +66,7 @@ void AgentChannels::opened(const std::string& id, const core::Result<void>& resu
 
 void AgentChannels::await_hello(const std::string& id) {
   if (state_of(id) != State::Opening) return;
+  callbacks_.opened(id);
   loop_.after(kHelloTimeout, [this, id] {
     if (state_of(id) != State::Opening) return;
     log::debug("proxy {}: no Hello from its agent; reconnecting", roster_.find(id)->container.name);
@@ -107,6 +109,14 @@ void AgentChannels::on_restart(const std::string& id) {
   open(id);
 }
 
+void AgentChannels::reopen(const std::string& id) {
+  if (!is_open(id)) return;
+  log::debug("proxy {}: its agent is silent; reconnecting", roster_.find(id)->container.name);
+  close(id);
+  open(id);
+  callbacks_.lost(id);
+}
+
 void AgentChannels::send(const std::string& id, const std::string& unit,
                          protocol::Message message) {
   if (is_open(id)) {
@@ -140,7 +150,7 @@ void AgentChannels::on_answer_timeout(const std::string& name, std::uint64_t req
   const auto& unit = proxy->units.at(name);
   if (state_of(id) == State::Opening || !unit.awaits(request)) return;
   log::warn("{}: the proxy's agent does not answer; reconnecting", unit.owner());
-  close(id);
+  if (is_open(id)) return reopen(id);
   open(id);
   callbacks_.lost(id);
 }

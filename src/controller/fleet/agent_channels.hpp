@@ -32,6 +32,10 @@ class AgentChannels {
   struct Callbacks {
     /// A channel that seemed to hang was replaced: requests sent on it will not be answered.
     std::function<void(const std::string& id)> lost;
+    /// A channel is there, and Hello is due.
+    std::function<void(const std::string& id)> opened;
+    /// The engine did not open a channel; it is tried again.
+    std::function<void(const std::string& id)> refused;
     /// The engine does not know the container.
     std::function<void(const std::string& id)> container_missing;
     /// Several attempts have failed: ask the engine whether the container still exists.
@@ -54,6 +58,8 @@ class AgentChannels {
   bool on_closed(const std::string& id, const std::string& why);
   /// The container was restarted, which has ended the channel.
   void on_restart(const std::string& id);
+  /// Replace an open channel, whose stream may hang. One that is being opened is left alone.
+  void reopen(const std::string& id);
   /// Forget a proxy that no longer exists.
   void forget(const std::string& id) { channels_.erase(id); }
 

@@ -93,7 +93,8 @@ void AgentMessages::on_first_hello(const std::string& id) {
   if (!proxy.warm()) return callbacks_.adopted();
   // An outdated warm proxy is of no use; an outdated one that serves stays while it is healthy.
   if (!proxy.container.current) return callbacks_.unneeded(id);
-  callbacks_.warm();
+  // One that begins with a fault is no reason to create the next one without delay.
+  if (!proxy.faults.any()) callbacks_.warm();
   log::debug("proxy {}: warm", proxy.container.name);
   send_unsent(id);
 }

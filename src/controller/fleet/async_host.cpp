@@ -11,7 +11,12 @@ void AsyncHost::list(Listed done) {
       executor_, loop_, [&host = host_] { return host.list(); }, std::move(done));
 }
 
-void AsyncHost::create(const std::string& network, Created done) {
+void AsyncHost::inspect(const std::string& id, OneProxy done) {
+  run_then(
+      executor_, loop_, [&host = host_, id] { return host.inspect(id); }, std::move(done));
+}
+
+void AsyncHost::create(const std::string& network, OneProxy done) {
   run_then(
       executor_, loop_, [&host = host_, network] { return host.create(network); }, std::move(done));
 }

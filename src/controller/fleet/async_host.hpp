@@ -21,7 +21,7 @@ namespace kindlb::controller {
 class AsyncHost {
  public:
   using Done = std::function<void(const core::Result<void>& result)>;
-  using Created = std::function<void(core::Result<HostedProxy> result)>;
+  using OneProxy = std::function<void(core::Result<HostedProxy> result)>;
   using Listed = std::function<void(core::Result<std::vector<HostedProxy>> result)>;
 
   AsyncHost(Loop& loop, base::ThreadPool& executor, ProxyHost& host)
@@ -29,7 +29,8 @@ class AsyncHost {
 
   // As in ProxyHost.
   void list(Listed done);
-  void create(const std::string& network, Created done);
+  void inspect(const std::string& id, OneProxy done);
+  void create(const std::string& network, OneProxy done);
   void start(const std::string& id, Done done);
   void connect(const std::string& id, Done done);
   void rename(const std::string& id, const std::string& owner, const std::string& unit, Done done);

@@ -54,11 +54,12 @@ void ContainerLifecycle::on_start_failed(const std::string& id, const core::Erro
 }
 
 void ContainerLifecycle::remove(const std::string& id) {
-  if (!roster_.find(id)->removing) request_removal(id);
+  if (roster_.find(id)->removing) return;
+  roster_.set_removing(id);
+  request_removal(id);
 }
 
 void ContainerLifecycle::request_removal(const std::string& id) {
-  roster_.set_removing(id);
   host_.remove(id, [this, id](const core::Result<void>& result) { on_removed(id, result); });
 }
 
@@ -67,6 +68,8 @@ void ContainerLifecycle::on_removed(const std::string& id, const core::Result<vo
   if (proxy == nullptr) return;
   if (result.ok()) return callbacks_.removed(id);
   log::warn("proxy {}: cannot be removed: {}", proxy->container.name, result.error().text());
+  roster_.set_trouble(id, "its container cannot be removed: " + result.error().detail);
+  callbacks_.removal_failed(id);
   const auto delay = core::delay_before(removal_failures_[id]++, kRemovalBackoff, 0.5);
   loop_.after(delay, [this, id] {
     if (roster_.find(id) != nullptr) request_removal(id);

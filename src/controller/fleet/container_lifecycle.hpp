@@ -25,6 +25,8 @@ class ContainerLifecycle {
   struct Callbacks {
     std::function<void(const std::string& id)> started;
     std::function<void(const std::string& id)> removed;
+    /// A removal has failed and will be tried again; the proxy's trouble says why.
+    std::function<void(const std::string& id)> removal_failed;
     /// A start has failed for a reason that may pass: its Services may ask for it again.
     std::function<void(const std::string& id)> start_again;
   };

@@ -44,7 +44,9 @@ HostedProxy DockerProxyHost::hosted(const proxy::Proxy& proxy) const {
   out.id = proxy.id;
   out.name = proxy.name;
   out.network = proxy.network;
-  out.running = proxy.state == docker::ContainerState::Running;
+  out.paused = proxy.state == docker::ContainerState::Paused;
+  out.running = out.paused || proxy.state == docker::ContainerState::Running;
+  out.attached = proxy.attached;
   out.current = proxy.agent == proxy::image_hash(image_);
   out.own_pool = proxy.pool == pool_;
   return out;
@@ -70,6 +72,14 @@ core::Result<std::vector<HostedProxy>> DockerProxyHost::list() {
     out.push_back(hosted(proxy));
   }
   read_states(out);
+  return out;
+}
+
+core::Result<HostedProxy> DockerProxyHost::inspect(const std::string& id) {
+  const auto inspected = proxy::inspect_proxy(engine_.containers(), id);
+  if (!inspected.ok()) return inspected.error();
+  auto out = hosted(inspected->proxy);
+  out.suspended = inspected->suspended;
   return out;
 }
 

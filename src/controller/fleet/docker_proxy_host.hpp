@@ -26,6 +26,7 @@ class DockerProxyHost final : public ProxyHost {
 
   void set_listener(Listener* listener) override;
   core::Result<std::vector<HostedProxy>> list() override;
+  core::Result<HostedProxy> inspect(const std::string& id) override;
   core::Result<HostedProxy> create(const std::string& network) override;
   core::Result<void> start(const std::string& id) override;
   core::Result<void> rename(const std::string& id, const std::string& owner,

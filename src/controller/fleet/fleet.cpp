@@ -1,7 +1,6 @@
 #include "fleet/fleet.hpp"
 
 #include "kindlb/log/log.hpp"
-#include "kindlb/proxy/containers.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,6 +18,8 @@ Fleet::Fleet(Loop& loop, base::ThreadPool& executor, ProxyHost& host, FleetOptio
                        roster_.forget_sent(id);
                        notify_units(id);
                      },
+                 .opened = [this](const std::string& id) { supervision_.channel_opened(id); },
+                 .refused = [this](const std::string& id) { supervision_.channel_lost(id); },
                  .container_missing = [this](const std::string& id) { container_destroyed(id); },
                  .doubtful = [this] { discover(); }}),
       messages_(roster_, channels_,
@@ -33,7 +34,19 @@ Fleet::Fleet(Loop& loop, base::ThreadPool& executor, ProxyHost& host, FleetOptio
                          drop(id);
                          pool_.refill_after_loss();
                        },
+                   .removal_failed =
+                       [this](const std::string& id) {
+                         if (roster_.find(id)->faults.any()) notify_units(id);
+                       },
                    .start_again = [this](const std::string& id) { notify_units(id); }}),
+      supervision_(loop, host_, roster_,
+                   {.changed = [this](const std::string& id) { notify_units(id); },
+                    .replace = [this](const std::string& id) { replace(id); },
+                    .stopped = [this](const std::string& id) { container_died(id); },
+                    .missing = [this](const std::string& id) { container_destroyed(id); },
+                    .reachable = [this](const std::string& id) { channels_.open(id); },
+                    .reconnect = [this](const std::string& id) { channels_.reopen(id); },
+                    .doubtful = [this] { discover(); }}),
       placement_(roster_, options.services_per_proxy,
                  [this](const std::string& id) { return channels_.is_open(id); }),
       pool_(loop, host_, roster_, {options.warm_proxies, options.refill_delay},
@@ -81,7 +94,9 @@ std::size_t Fleet::warm_count() const {
   const auto& proxies = roster_.proxies();
   return static_cast<std::size_t>(
       std::count_if(proxies.begin(), proxies.end(), [this](const auto& item) {
-        return item.second.warm() && !item.second.removing && channels_.is_open(item.first);
+        const auto& proxy = item.second;
+        return proxy.warm() && !proxy.removing && !proxy.faults.any() &&
+               channels_.is_open(item.first);
       }));
 }
 
@@ -188,101 +203,6 @@ void Fleet::forget_failure(const std::string& name) {
 
 void Fleet::start(const std::string& unit) {
   if (const auto* proxy = roster_.holder_of(unit)) containers_.start(proxy->container.id);
-}
-
-// ---- what happens to containers ----------------------------------------------------------------
-
-void Fleet::container_started(const std::string& id) {
-  const auto* proxy = roster_.find(id);
-  if (proxy == nullptr || proxy->container.running) return;
-  roster_.container_started(id);
-  channels_.on_restart(id);
-  notify_units(id);
-}
-
-void Fleet::container_died(const std::string& id) {
-  const auto* proxy = roster_.find(id);
-  if (proxy == nullptr || !proxy->reachable()) return;
-  roster_.container_stopped(id);
-  if (proxy->warm()) {
-    pool_.on_died();
-    return containers_.remove(id);
-  }
-  log::warn("{}: its proxy container has stopped", proxy->description());
-  notify_units(id);
-}
-
-void Fleet::container_destroyed(const std::string& id) {
-  discovery_.forget(id);
-  const auto* proxy = roster_.find(id);
-  if (proxy == nullptr) return;
-  if (!proxy->removing)
-    log::warn("proxy {}: its container was removed by another program", proxy->container.name);
-  drop(id);
-  containers_.remove_rest(id);
-  pool_.refill_after_loss();
-}
-
-/// Forget a proxy whose container no longer exists; its units are planned again.
-void Fleet::drop(const std::string& id) {
-  const auto units = roster_.drop(id);
-  channels_.forget(id);
-  containers_.forget(id);
-  placement_.forget(id);
-  for (const auto& unit : units) callbacks_.changed(unit);
-}
-
-/// Adopt a proxy that an earlier run left, or compare one that is known with what is found. What
-/// its agent's state lists as acknowledged counts as acknowledged, without a channel and without a
-/// single message, so that a restart writes nothing to the API (docs/contract.md §2) and traffic is
-/// not touched (§5). A proxy whose state cannot be read is asked by its Hello before anything is
-/// decided about it.
-void Fleet::adopt(HostedProxy found) {
-  const auto id = found.id;
-  if (knows(id)) return found.running ? container_started(id) : container_died(id);
-  // The executor may be creating it at this moment: then created() or the pool adds it, with the
-  // requests that wait for it. Adopting it here as well would offer it to other Services.
-  const bool empty = !found.state || found.state->units.empty();
-  if (empty && (pool_.is_creating() || placement_.has_pending())) return;
-  const auto state = std::exchange(found.state, std::nullopt);
-  const auto& proxy = roster_.add(std::move(found));
-  if (const auto name = proxy::parse_name(proxy.container.name))
-    roster_.set_number(id, name->number);
-  if (state) {
-    roster_.set_envoy(id, proxy.container.running ? state->envoy : protocol::EnvoyState::Down);
-    roster_.set_capacity(id, state->watches);
-    messages_.take_report(id, state->units);
-  }
-  if (proxy.removing) return;
-  if (proxy.warm()) {
-    if (proxy.container.running && (proxy.container.current || !state)) return channels_.open(id);
-    return containers_.remove(id);  // outdated, or stopped and thus of no use to the pool
-  }
-  if (!proxy.container.running) roster_.set_trouble(id, "its container is stopped");
-  log::debug("proxy {}: adopted, serving {}", proxy.container.name, proxy.description());
-  notify_units(id);
-}
-
-void Fleet::notify_units(const std::string& id) const {
-  for (const auto& unit : roster_.units_of(id)) callbacks_.changed(unit);
-}
-
-// ---- what agents say ---------------------------------------------------------------------------
-
-/// Called on the host's thread. Messages of a proxy that is being removed no longer matter.
-void Fleet::on_agent_message(const std::string& id, protocol::Message message) {
-  loop_.post([this, id, message = std::move(message)] {
-    const auto* proxy = roster_.find(id);
-    if (proxy != nullptr && !proxy->removing) messages_.receive(id, message);
-  });
-}
-
-void Fleet::on_channel_closed(const std::string& id, const std::string& why) {
-  loop_.post([this, id, why] {
-    if (roster_.find(id) == nullptr) return;
-    roster_.forget_sent(id);
-    if (channels_.on_closed(id, why)) notify_units(id);
-  });
 }
 
 }  // namespace kindlb::controller

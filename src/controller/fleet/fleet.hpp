@@ -25,6 +25,7 @@
 #include "fleet/placement.hpp"
 #include "fleet/proxy_host.hpp"
 #include "fleet/roster.hpp"
+#include "fleet/supervision.hpp"
 #include "fleet/warm_pool.hpp"
 #include "kindlb/base/thread_pool.hpp"
 #include "kindlb/core/plan.hpp"
@@ -107,6 +108,10 @@ class Fleet final : public ProxyHost::Listener {
   void container_started(const std::string& id);
   void container_died(const std::string& id);
   void container_destroyed(const std::string& id);
+  void container_paused(const std::string& id) { supervision_.container_paused(id, true); }
+  void container_unpaused(const std::string& id) { supervision_.container_paused(id, false); }
+  void container_connected(const std::string& id) { supervision_.network_changed(id, true); }
+  void container_disconnected(const std::string& id) { supervision_.network_changed(id, false); }
 
   void on_agent_message(const std::string& id, protocol::Message message) override;
   void on_channel_closed(const std::string& id, const std::string& why) override;
@@ -117,6 +122,7 @@ class Fleet final : public ProxyHost::Listener {
   /// `found`: as listed. Adopt it, or compare it with what is known.
   void adopt(HostedProxy found);
   void drop(const std::string& id);
+  void replace(const std::string& id);
   void notify_units(const std::string& id) const;
 
   Loop& loop_;
@@ -126,6 +132,7 @@ class Fleet final : public ProxyHost::Listener {
   AgentChannels channels_;
   AgentMessages messages_;
   ContainerLifecycle containers_;
+  Supervision supervision_;
   Placement placement_;
   WarmPool pool_;
   Discovery discovery_;

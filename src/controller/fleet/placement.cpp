@@ -38,7 +38,7 @@ Placement::Placement(const ProxyRoster& roster, std::size_t services_per_proxy,
 /// A warm proxy is of use only if it can serve at once; one that holds units and is still starting
 /// is worth joining.
 bool Placement::can_serve(const Proxy& proxy) const {
-  if (!proxy.reachable() || !proxy.container.current) return false;
+  if (!proxy.reachable() || proxy.faults.any() || !proxy.container.current) return false;
   return proxy.warm()
              ? proxy.envoy == protocol::EnvoyState::Live && is_connected_(proxy.container.id)
              : proxy.envoy != protocol::EnvoyState::Down;

@@ -21,9 +21,12 @@ struct HostedProxy {
   std::string id;
   std::string name;
   std::string network;
-  bool running = false;
-  bool current = true;                        ///< created from the image this kindlb would use
-  bool own_pool = true;                       ///< false: of another kindlb on this engine
+  bool running = false;  ///< also while paused
+  bool paused = false;
+  bool attached = true;    ///< to its network
+  bool suspended = false;  ///< its agent was stopped by a signal; only inspect() tells
+  bool current = true;     ///< created from the image this kindlb would use
+  bool own_pool = true;    ///< false: of another kindlb on this engine
   std::optional<protocol::AgentState> state;  ///< as last written by its agent; absent: unreadable
 };
 
@@ -45,6 +48,8 @@ class ProxyHost {
 
   /// Return every proxy of any kindlb on this engine, with its agent's state.
   virtual core::Result<std::vector<HostedProxy>> list() = 0;
+  /// Look at one proxy, without its agent's state. NotFound: it does not exist.
+  virtual core::Result<HostedProxy> inspect(const std::string& id) = 0;
   /// Create and start a warm proxy. On failure nothing of it stays behind.
   virtual core::Result<HostedProxy> create(const std::string& network) = 0;
   virtual core::Result<void> start(const std::string& id) = 0;

@@ -46,11 +46,13 @@ core::ProxyView ProxyRoster::view(const std::string& name) const {
   core::ProxyView out;
   if (proxy->removing || unit.releasing()) {
     out.coming = true;
+    if (proxy->removing && proxy->faults.any())
+      out.trouble = proxy->faults.text() + (proxy->trouble.empty() ? "" : "; " + proxy->trouble);
     return out;
   }
   out = unit.view();
   out.live = proxy->live();
-  out.trouble = proxy->trouble;
+  out.trouble = proxy->faults.any() ? proxy->faults.text() : proxy->trouble;
   return out;
 }
 
@@ -120,6 +122,7 @@ void ProxyRoster::container_started(const std::string& id) {
   proxy.container.running = true;
   proxy.envoy = protocol::EnvoyState::Starting;
   proxy.trouble = "its container was restarted";
+  proxy.faults = {};
   for (auto& [name, unit] : proxy.units) unit.forget_acknowledged();
 }
 
@@ -128,6 +131,7 @@ void ProxyRoster::container_stopped(const std::string& id) {
   proxy.container.running = false;
   proxy.envoy = protocol::EnvoyState::Down;
   proxy.trouble = "its container has stopped";
+  proxy.faults = {};
   forget_sent(id);
 }
 
@@ -145,6 +149,10 @@ void ProxyRoster::set_trouble(const std::string& id, const std::string& trouble)
   proxies_.at(id).trouble = trouble;
 }
 
+bool ProxyRoster::set_faults(const std::string& id, const ProxyFaults& faults) {
+  return std::exchange(proxies_.at(id).faults, faults) != faults;
+}
+
 void ProxyRoster::set_capacity(const std::string& id, std::size_t watches) {
   proxies_.at(id).capacity = watches;
 }
@@ -154,7 +162,9 @@ void ProxyRoster::set_number(const std::string& id, unsigned number) {
 }
 
 void ProxyRoster::set_removing(const std::string& id) {
-  proxies_.at(id).removing = true;
+  auto& proxy = proxies_.at(id);
+  proxy.removing = true;
+  proxy.trouble.clear();
 }
 
 }  // namespace kindlb::controller

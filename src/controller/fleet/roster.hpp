@@ -9,6 +9,7 @@
 // is released.
 
 #include "fleet/assigned_unit.hpp"
+#include "fleet/proxy_faults.hpp"
 #include "fleet/proxy_host.hpp"
 #include "kindlb/core/ip.hpp"
 #include "kindlb/core/plan.hpp"
@@ -40,12 +41,15 @@ struct Proxy {
   unsigned number = 0;                             ///< in its name, if shared; else 0
   protocol::EnvoyState envoy = protocol::EnvoyState::Starting;
   std::string trouble;    ///< why it is not live, for the Service's conditions
+  ProxyFaults faults;     ///< none while it does not run: then `trouble` says it all
   bool removing = false;  ///< set until the engine confirms; its messages are ignored meanwhile
 
   bool warm() const { return units.empty(); }
-  bool live() const { return container.running && envoy == protocol::EnvoyState::Live; }
+  bool live() const {
+    return container.running && envoy == protocol::EnvoyState::Live && !faults.any();
+  }
   /// Return whether a channel to its agent may be opened.
-  bool reachable() const { return container.running && !removing; }
+  bool reachable() const { return container.running && !faults.paused && !removing; }
   /// Name the proxy in log lines: the Service it serves, or how many.
   std::string description() const;
 };
@@ -68,7 +72,8 @@ class ProxyRoster {
   std::vector<std::string> units_of(const std::string& id) const;
   /// Return what the planner sees. A unit that is being released, or whose proxy is being removed,
   /// is `coming`: neither to be claimed again nor to be finished until it is gone
-  /// (docs/contract.md §1), because until then the proxy may still answer for its address.
+  /// (docs/contract.md §1), because until then the proxy may still answer for its address. If the
+  /// proxy is removed for a fault, `trouble` names it.
   core::ProxyView view(const std::string& unit) const;
   /// Return the addresses assigned inside proxies on that network, with the unit that has each.
   std::map<core::IpAddress, std::string> addresses_on(const std::string& network) const;
@@ -92,8 +97,11 @@ class ProxyRoster {
   void forget_sent(const std::string& id);
   void set_envoy(const std::string& id, protocol::EnvoyState envoy);
   void set_trouble(const std::string& id, const std::string& trouble);
+  /// Return whether they differ from before.
+  bool set_faults(const std::string& id, const ProxyFaults& faults);
   void set_capacity(const std::string& id, std::size_t watches);
   void set_number(const std::string& id, unsigned number);
+  /// What troubled it before no longer matters, except for its faults.
   void set_removing(const std::string& id);
 
  private:

@@ -40,10 +40,14 @@ struct ChannelRig : PartsRig, controller::ProxyHost::Listener {
   std::size_t connects() const { return journal.count("connect"); }
 
   bool hears_hello = true;
+  int hellos_due = 0;
+  int refusals = 0;
   controller::AgentChannels channels{loop(),
                                      async,
                                      roster,
                                      {.lost = note("lost"),
+                                      .opened = [this](const std::string&) { ++hellos_due; },
+                                      .refused = [this](const std::string&) { ++refusals; },
                                       .container_missing = note("missing"),
                                       .doubtful = [this] { calls.push_back("doubtful"); }}};
 };

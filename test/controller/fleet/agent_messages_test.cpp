@@ -62,6 +62,8 @@ struct MessageRig : PartsRig, controller::ProxyHost::Listener {
       async,
       roster,
       {.lost = [this](const std::string& lost) { roster.forget_sent(lost); },
+       .opened = [](const std::string&) {},
+       .refused = [](const std::string&) {},
        .container_missing = note("missing"),
        .doubtful = [] {}}};
   controller::AgentMessages messages{roster,

@@ -25,11 +25,13 @@ struct LifecycleRig : PartsRig {
   }
 
   std::string id;
-  controller::ContainerLifecycle containers{
-      loop(),
-      async,
-      roster,
-      {.started = note("started"), .removed = note("removed"), .start_again = note("start again")}};
+  controller::ContainerLifecycle containers{loop(),
+                                            async,
+                                            roster,
+                                            {.started = note("started"),
+                                             .removed = note("removed"),
+                                             .removal_failed = note("removal failed"),
+                                             .start_again = note("start again")}};
 };
 
 }  // namespace
@@ -97,10 +99,11 @@ TEST_CASE_FIXTURE(LifecycleRig, "a removal is retried until the engine confirms 
   });
   CHECK(roster.find(id)->removing);
   CHECK(journal.count("remove") == 1);
+  CHECK(roster.find(id)->trouble == "its container cannot be removed: refused");
   pass(milliseconds(375));
   CHECK(journal.count("remove") == 2);
   CHECK(roster.find(id)->removing);
-  CHECK(take_calls().empty());
+  CHECK(take_calls() == Calls{"removal failed " + id, "removal failed " + id});
   pass(milliseconds(750));
   CHECK(journal.count("remove") == 3);
   CHECK(take_calls() == Calls{"removed " + id});

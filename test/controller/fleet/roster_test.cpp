@@ -139,3 +139,35 @@ TEST_CASE_FIXTURE(TwoProxies, "a proxy is described by what it serves") {
   roster.release("u2");
   CHECK(roster.find("p1")->description() == "kind/default/u1");
 }
+
+TEST_CASE_FIXTURE(TwoProxies, "a proxy with a fault is not live, and says why") {
+  roster.set_envoy("p1", protocol::EnvoyState::Live);
+  REQUIRE(roster.view("u1").live);
+  CHECK(roster.set_faults("p1", {.paused = true, .network_problem = "no route"}));
+  CHECK_FALSE(roster.set_faults("p1", {.paused = true, .network_problem = "no route"}));
+  CHECK_FALSE(roster.view("u1").live);
+  CHECK(roster.view("u2").trouble == "its container is paused");
+  SUBCASE("also while it is removed for that") {
+    roster.set_removing("p1");
+    CHECK_FALSE(roster.view("u1").present);
+    CHECK(roster.view("u1").coming);
+    CHECK(roster.view("u1").trouble == "its container is paused");
+    roster.set_trouble("p1", "its container cannot be removed: busy");
+    CHECK(roster.view("u1").trouble ==
+          "its container is paused; its container cannot be removed: busy");
+  }
+  SUBCASE("until it stops, which says it all") {
+    roster.container_stopped("p1");
+    CHECK(roster.view("u1").trouble == "its container has stopped");
+  }
+  SUBCASE("until it is over") {
+    roster.set_faults("p1", {});
+    CHECK(roster.view("u1").live);
+  }
+}
+
+TEST_CASE_FIXTURE(TwoProxies, "a proxy that is removed for no fault has nothing to say") {
+  roster.set_trouble("p1", "killed by signal 9");
+  roster.set_removing("p1");
+  CHECK(roster.view("u1").trouble.empty());
+}

@@ -74,6 +74,21 @@ void FakeProxyHost::on_creating(std::function<void()> hook) {
   creating_ = std::move(hook);
 }
 
+void FakeProxyHost::announce_heartbeats(std::chrono::milliseconds interval) {
+  const std::lock_guard lock(mutex_);
+  heartbeat_ = interval;
+}
+
+void FakeProxyHost::on_removing(std::function<void()> hook) {
+  const std::lock_guard lock(mutex_);
+  removing_ = std::move(hook);
+}
+
+void FakeProxyHost::on_inspecting(std::function<void()> hook) {
+  const std::lock_guard lock(mutex_);
+  inspecting_ = std::move(hook);
+}
+
 void FakeProxyHost::on_event(Event event) {
   const std::lock_guard lock(listener_mutex_);
   event_ = std::move(event);
@@ -132,7 +147,7 @@ void FakeProxyHost::die(const std::string& id) {
   {
     const std::lock_guard lock(mutex_);
     auto& box = boxes_.at(id);
-    box.seen.running = false;
+    box.seen.running = box.seen.paused = false;
     was_connected = std::exchange(box.connected, false);
   }
   if (was_connected) close_channel(id, "the container stopped");
@@ -237,6 +252,20 @@ core::Result<std::vector<HostedProxy>> FakeProxyHost::list() {
   return out;
 }
 
+core::Result<HostedProxy> FakeProxyHost::inspect(const std::string& id) {
+  std::function<void()> hook;
+  {
+    const std::lock_guard lock(mutex_);
+    hook = inspecting_;
+  }
+  if (hook) hook();
+  const std::lock_guard lock(mutex_);
+  if (auto error = enter("inspect", id)) return *error;
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end()) return Error{ErrorKind::NotFound, "inspect", id};
+  return found->second.seen;
+}
+
 core::Result<HostedProxy> FakeProxyHost::create(const std::string& network) {
   std::string id;
   std::function<void()> hook;
@@ -297,6 +326,12 @@ core::Result<void> FakeProxyHost::rename_shared(const std::string& id, const std
 core::Result<void> FakeProxyHost::remove(const std::string& id) {
   bool was_running = false;
   bool was_there = false;
+  std::function<void()> hook;
+  {
+    const std::lock_guard lock(mutex_);
+    if (boxes_.contains(id)) hook = removing_;
+  }
+  if (hook) hook();
   {
     const std::lock_guard lock(mutex_);
     if (!boxes_.contains(id)) return {};  // nothing happens to the world: no step
@@ -318,8 +353,13 @@ core::Result<void> FakeProxyHost::connect(const std::string& id) {
     if (found == boxes_.end()) return Error{ErrorKind::NotFound, "connect", id};
     auto& box = found->second;
     if (!box.seen.running) return Error{ErrorKind::Conflict, "connect", "not running"};
+    if (box.seen.paused) return Error{ErrorKind::Conflict, "connect", "paused"};
     box.connected = true;
     box.clogged = false;
+    box.stream_hangs = false;
+    if (box.frozen) return {};
+    hello.heartbeat = heartbeat_;
+    hello.network_problem = box.network_problem;
     hello.envoy = box.envoy;
     hello.units = units(box);
     hello.watches = box.watches;
@@ -339,6 +379,7 @@ bool FakeProxyHost::send(const std::string& id, const protocol::Message& message
     const std::lock_guard lock(mutex_);
     const auto found = boxes_.find(id);
     if (found == boxes_.end() || !found->second.connected || found->second.clogged) return false;
+    if (found->second.frozen || found->second.seen.paused) return true;
     if (const auto* prepare = std::get_if<protocol::Prepare>(&message)) {
       if (!journal_.enter("prepare " + id)) return false;
       reply = protocol::Applied{.id = prepare->id};
@@ -352,7 +393,7 @@ bool FakeProxyHost::send(const std::string& id, const protocol::Message& message
       if (!muted_) reply = answer(found->second, *release);
     }
   }
-  if (reply) deliver(id, std::move(*reply));
+  if (reply && can_speak(id)) deliver(id, std::move(*reply));
   return true;
 }
 

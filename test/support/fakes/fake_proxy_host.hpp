@@ -7,6 +7,7 @@
 #include "fleet/proxy_host.hpp"
 #include "support/fakes/journal.hpp"
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -19,13 +20,15 @@ namespace kindlb::testing {
 
 class FakeProxyHost final : public controller::ProxyHost {
  public:
-  /// What the engine tells about a container: "start", "die" or "destroy".
+  /// What the engine tells about a container: "start", "die", "destroy", "pause", "unpause",
+  /// "connect" or "disconnect".
   using Event = std::function<void(const std::string& action, const std::string& id)>;
 
   explicit FakeProxyHost(Journal& journal) : journal_(journal) {}
 
   // Scripting.
-  /// The next `times` calls of "create", "start", "remove", "connect", "list" or "rename" fail.
+  /// The next `times` calls of "create", "start", "remove", "connect", "list", "inspect" or
+  /// "rename" fail.
   void fail_next(const std::string& operation, core::Error error, int times = 1);
   /// The next Applies are refused with this.
   void reject_next(protocol::RejectStage stage, const std::string& text, int times = 1);
@@ -36,6 +39,12 @@ class FakeProxyHost final : public controller::ProxyHost {
   /// send() gives false although the channel is open.
   void block_sends(const std::string& id);
   void hide_state(const std::string& id);
+  /// From now on agents announce this interval in their Hello; beat() makes them send.
+  void announce_heartbeats(std::chrono::milliseconds interval);
+  /// Called before remove() removes anything.
+  void on_removing(std::function<void()> hook);
+  /// Called in the middle of inspect(), before it looks.
+  void on_inspecting(std::function<void()> hook);
   /// How many files its Envoy can watch.
   void limit_watches(const std::string& id, std::size_t watches);
   void make_outdated(const std::string& id);
@@ -53,6 +62,19 @@ class FakeProxyHost final : public controller::ProxyHost {
   void envoy_comes_up(const std::string& id);
   void die(const std::string& id);
   void vanish(const std::string& id);
+  void pause(const std::string& id);
+  void unpause(const std::string& id);
+  void disconnect_network(const std::string& id);
+  void connect_network(const std::string& id);
+  /// The agent says nothing more, and goes on when thawed. `suspended`: by a signal, which the
+  /// engine sees.
+  void freeze(const std::string& id, bool suspended);
+  void thaw(const std::string& id);
+  /// As freeze(), but only on the channel that is open.
+  void clog_stream(const std::string& id);
+  /// Every agent that can sends one.
+  void beat();
+  void report_network_problem(const std::string& id, const std::string& problem);
   void give_unit(const std::string& id, const protocol::UnitState& unit);
   void forget_unit(const std::string& id, const std::string& unit);
 
@@ -70,6 +92,7 @@ class FakeProxyHost final : public controller::ProxyHost {
 
   void set_listener(Listener* listener) override;
   core::Result<std::vector<controller::HostedProxy>> list() override;
+  core::Result<controller::HostedProxy> inspect(const std::string& id) override;
   core::Result<controller::HostedProxy> create(const std::string& network) override;
   core::Result<void> start(const std::string& id) override;
   core::Result<void> rename(const std::string& id, const std::string& owner,
@@ -89,6 +112,9 @@ class FakeProxyHost final : public controller::ProxyHost {
     std::map<std::string, std::vector<core::Route>> routes;  ///< by unit
     bool connected = false;
     bool clogged = false;
+    bool frozen = false;
+    bool stream_hangs = false;
+    std::string network_problem;
     bool state_hidden = false;
     std::size_t watches = protocol::kUsualWatches;
   };
@@ -100,6 +126,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   std::optional<core::Error> enter(const std::string& operation, const std::string& subject);
   std::string insert(const std::string& network);
   std::vector<protocol::UnitState> units(const Box& box) const;
+  bool can_speak(const std::string& id) const;
   protocol::Message answer(Box& box, const protocol::Apply& apply);
   protocol::Message answer(Box& box, const protocol::Release& release);
   std::vector<protocol::ProbeOutcome> run_probes(const protocol::Apply& apply) const;
@@ -114,6 +141,9 @@ class FakeProxyHost final : public controller::ProxyHost {
   Event event_;
   std::function<void()> listing_;
   std::function<void()> creating_;
+  std::function<void()> inspecting_;
+  std::function<void()> removing_;
+  std::chrono::milliseconds heartbeat_{0};
   std::map<std::string, Box> boxes_;
   std::map<std::string, std::deque<core::Error>> faults_;
   std::deque<Refusal> refusals_;
