@@ -32,6 +32,10 @@ AddressChecks::Problem AddressChecks::solicit(Pending& pending) {
   return std::nullopt;
 }
 
+void AddressChecks::forget(const std::vector<core::Cidr>& addresses) {
+  for (const auto& lost : addresses) free_.erase(lost.address);
+}
+
 void AddressChecks::restart() {
   for (auto& pending : pending_) (void)solicit(pending);
 }

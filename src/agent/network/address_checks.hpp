@@ -33,6 +33,8 @@ class AddressChecks {
 
   /// Check all of the addresses; `done` is called once, perhaps before check() returns.
   void check(const std::vector<core::Cidr>& addresses, Done done);
+  /// Do not rely on former results for these addresses: they were lost, and others may have them.
+  void forget(const std::vector<core::Cidr>& addresses);
   /// Solicit again for running checks, with a new reply window: the neighbour table was emptied, as
   /// Network::announce does.
   void restart();

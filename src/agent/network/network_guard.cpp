@@ -27,6 +27,7 @@ void NetworkGuard::look() {
   if (losses) {
     note(losses->problem);
     parts_.sync.hold_back(losses->stranded);
+    parts_.checks.forget(losses->stranded);
     if (losses->any()) log_losses(*losses);
   } else {
     note(losses.error().operation + ": " + losses.error().detail);

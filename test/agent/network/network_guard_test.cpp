@@ -40,6 +40,9 @@ struct GuardWorld {
                                    testing::udp_rule("172.18.0.9", 53, 0, true));
     unit.unit.addresses.push_back(cidr("fc00::9/64"));
     unit.unit.routes = {{cidr("10.244.1.2/32"), ip("172.18.0.2")}};
+    // As for a request: the address was found free a moment ago.
+    checks.check(unit.unit.addresses, [](const AddressChecks::Problem&) {});
+    pass(AddressChecks::kReplyWindow + milliseconds(5));
     sync.sync();
     steps.take();
   }
