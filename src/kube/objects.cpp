@@ -3,6 +3,7 @@
 #include "call.hpp"
 #include "codec.hpp"
 #include "kindlb/json/json.hpp"
+#include "watch/reflector.hpp"
 
 #include <utility>
 
@@ -12,6 +13,35 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 using core::Result;
+
+/// A collection whose objects are passed on as they are.
+class JsonCollection final : public WatchedResource {
+ public:
+  JsonCollection(std::string path, ObjectObserver& observer)
+      : path_(std::move(path)), observer_(observer) {}
+
+  const char* name() const override { return path_.c_str(); }
+  const char* path() const override { return path_.c_str(); }
+  void begin_list() override { items_.clear(); }
+  Result<void> add_item(const Json& item) override {
+    items_.push_back(item);
+    return {};
+  }
+  void finish_list() override { observer_.listed(std::exchange(items_, {})); }
+  Result<void> changed(const Json& object) override {
+    observer_.changed(object);
+    return {};
+  }
+  Result<void> deleted(const Json& object) override {
+    observer_.deleted(object);
+    return {};
+  }
+
+ private:
+  const std::string path_;
+  ObjectObserver& observer_;
+  std::vector<Json> items_;
+};
 
 class HttpObjects final : public Objects {
  public:
@@ -34,6 +64,28 @@ class HttpObjects final : public Objects {
     return document(
         call("PATCH", path, "application/merge-patch+json", json::dump(changes), std::move(stop)),
         "patch " + path);
+  }
+
+  Result<Json> strategic_patch(const std::string& path, const Json& changes,
+                               std::stop_token stop) override {
+    return document(call("PATCH", path, "application/strategic-merge-patch+json",
+                         json::dump(changes), std::move(stop)),
+                    "patch " + path);
+  }
+
+  Result<Json> apply(const std::string& path, const Json& object, const std::string& manager,
+                     std::stop_token stop) override {
+    return document(call("PATCH", path + "?fieldManager=" + http::url_escaped(manager),
+                         "application/apply-patch+yaml", json::dump(object), std::move(stop)),
+                    "apply " + path);
+  }
+
+  void watch(const std::string& path, ObjectObserver& observer,
+             const std::stop_token& stop) override {
+    Reflector(
+        client_, std::make_unique<JsonCollection>(path, observer),
+        [&](const char* /*resource*/, const Result<void>& state) { observer.watch_state(state); })
+        .run(stop);
   }
 
   Result<void> remove(const std::string& path, std::stop_token stop) override {

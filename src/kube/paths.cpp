@@ -8,6 +8,11 @@ namespace kindlb::kube {
 
 namespace {
 constexpr int kPageSize = 500;
+
+/// What follows the path of a collection, which may have a selector already.
+const char* separator(const std::string& path) {
+  return path.find('?') == std::string::npos ? "?" : "&";
+}
 }  // namespace
 
 std::string service_path(const core::ServiceKey& key) {
@@ -20,15 +25,15 @@ std::string events_path(const std::string& ns) {
 }
 
 std::string list_target(const std::string& path, const std::string& token) {
-  auto target = fmt::format("{}?limit={}", path, kPageSize);
+  auto target = fmt::format("{}{}limit={}", path, separator(path), kPageSize);
   if (!token.empty()) target += "&continue=" + http::url_escaped(token);
   return target;
 }
 
 std::string watch_target(const std::string& path, const std::string& resource_version,
                          int timeout_seconds) {
-  return fmt::format("{}?watch=1&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}",
-                     path, http::url_escaped(resource_version), timeout_seconds);
+  return fmt::format("{}{}watch=1&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}",
+                     path, separator(path), http::url_escaped(resource_version), timeout_seconds);
 }
 
 }  // namespace kindlb::kube

@@ -15,9 +15,10 @@ inline constexpr const char* kNodesPath = "/api/v1/nodes";
 std::string service_path(const core::ServiceKey& key);
 std::string events_path(const std::string& ns);
 
-/// Return the target of one page of a list. `token`: the continue token of the previous page; empty
-/// for the first. No resourceVersion is given: the list is then as fresh as etcd (quorum read),
-/// which a new list after a 410 or an error must be.
+/// Return the target of one page of a list. `path` may end with a query ("?labelSelector=...").
+/// `token`: the continue token of the previous page; empty for the first. No resourceVersion is
+/// given: the list is then as fresh as etcd (quorum read), which a new list after a 410 or an error
+/// must be.
 std::string list_target(const std::string& path, const std::string& token);
 /// Return the target of a watch that continues after `resource_version`, with bookmarks. The server
 /// ends it after `timeout_seconds`.

@@ -31,6 +31,16 @@ class OneLeftover final : public kube::Objects {
                            std::stop_token /*stop*/) override {
     return unexpected(path);
   }
+  core::Result<Json> strategic_patch(const std::string& path, const Json& /*changes*/,
+                                     std::stop_token /*stop*/) override {
+    return unexpected(path);
+  }
+  core::Result<Json> apply(const std::string& path, const Json& /*object*/,
+                           const std::string& /*manager*/, std::stop_token /*stop*/) override {
+    return unexpected(path);
+  }
+  void watch(const std::string& /*path*/, kube::ObjectObserver& /*observer*/,
+             const std::stop_token& /*stop*/) override {}
   core::Result<void> remove(const std::string& path, std::stop_token /*stop*/) override {
     ++removals;
     if (removals <= failures) return core::Error{failure, "DELETE " + path, "scripted"};

@@ -22,4 +22,9 @@ TEST_CASE("targets") {
   CHECK(list_target(kNodesPath, "a+b=") == "/api/v1/nodes?limit=500&continue=a%2Bb%3D");
   CHECK(watch_target(kServicesPath, "12", 300) ==
         "/api/v1/services?watch=1&allowWatchBookmarks=true&resourceVersion=12&timeoutSeconds=300");
+  CHECK(list_target("/api/v1/pods?labelSelector=a", "") ==
+        "/api/v1/pods?labelSelector=a&limit=500");
+  CHECK(watch_target("/api/v1/pods?labelSelector=a", "12", 300) ==
+        "/api/v1/pods?labelSelector=a&watch=1&allowWatchBookmarks=true&resourceVersion=12"
+        "&timeoutSeconds=300");
 }

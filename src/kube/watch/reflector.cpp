@@ -37,8 +37,10 @@ StepResult::End end_of(const Result<void>& result) {
 }  // namespace
 
 Reflector::Reflector(std::shared_ptr<http::Client> client,
-                     std::unique_ptr<WatchedResource> resource, Observer& observer)
-    : client_(std::move(client)), resource_(std::move(resource)), observer_(observer) {}
+                     std::unique_ptr<WatchedResource> resource, ReportState report_state)
+    : client_(std::move(client)),
+      resource_(std::move(resource)),
+      report_state_(std::move(report_state)) {}
 
 void Reflector::run(const std::stop_token& stop) {
   NextStep next;
@@ -135,13 +137,13 @@ Result<void> Reflector::read_line(std::string_view line, bool& received) {
 void Reflector::report(const Result<void>& state) {
   if (state && healthy_) return;
   healthy_ = state.ok();
-  observer_.watch_state(name(), state);
+  report_state_(name(), state);
 }
 
 /// Report an object that cannot be decoded and go on: it must not hide all the others. healthy_
 /// does not change, since the watch itself works.
 void Reflector::report_unreadable(const Result<void>& read) {
-  if (!read) observer_.watch_state(name(), read);
+  if (!read) report_state_(name(), read);
 }
 
 double Reflector::random() {

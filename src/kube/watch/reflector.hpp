@@ -5,10 +5,10 @@
 
 #include "codec.hpp"
 #include "kindlb/http/client.hpp"
-#include "kindlb/kube/api.hpp"
 #include "watch/reflector_policy.hpp"
 #include "watch/watched_resource.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -18,14 +18,16 @@
 
 namespace kindlb::kube {
 
+/// Told about failures of a watch and about its recovery, as Observer::watch_state() is.
+using ReportState = std::function<void(const char* resource, const core::Result<void>& state)>;
+
 /// Runs on the thread that calls run(); nothing else may be called meanwhile. Invariant: version_
 /// is the version of the last thing the observer has been given (a whole list, an event, a
 /// bookmark), so a watch from there misses nothing and repeats nothing.
 class Reflector {
  public:
-  /// `observer` is told about failures and recovery of the watch; it must outlive the Reflector.
   Reflector(std::shared_ptr<http::Client> client, std::unique_ptr<WatchedResource> resource,
-            Observer& observer);
+            ReportState report_state);
 
   const char* name() const { return resource_->name(); }
   /// List and watch until a stop is requested, which also interrupts a silent watch or a pause.
@@ -48,11 +50,11 @@ class Reflector {
 
   std::shared_ptr<http::Client> client_;
   std::unique_ptr<WatchedResource> resource_;
-  Observer& observer_;
+  const ReportState report_state_;
   ReflectorPolicy policy_;
   std::string version_;          ///< resourceVersion of the last list, event or bookmark
   bool bookmarks_seen_ = false;  ///< the server sends them: silence then means a dead connection
-  bool healthy_ = false;         ///< what the observer was last told
+  bool healthy_ = false;         ///< what was last reported
   std::minstd_rand random_engine_{std::random_device{}()};
 };
 

@@ -38,9 +38,12 @@ class ThreadedReflectors final : public Reflectors {
 
 std::unique_ptr<Reflectors> start_reflectors(const std::shared_ptr<http::Client>& client,
                                              const std::string& cluster, Observer& observer) {
+  const auto report = [&observer](const char* resource, const core::Result<void>& state) {
+    observer.watch_state(resource, state);
+  };
   std::vector<std::unique_ptr<Reflector>> reflectors;
   for (auto& resource : make_watched_resources(cluster, observer))
-    reflectors.push_back(std::make_unique<Reflector>(client, std::move(resource), observer));
+    reflectors.push_back(std::make_unique<Reflector>(client, std::move(resource), report));
   return std::make_unique<ThreadedReflectors>(std::move(reflectors));
 }
 

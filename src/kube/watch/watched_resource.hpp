@@ -1,7 +1,7 @@
 #pragma once
-// The three resources we watch, as a reflector sees them: where to list them, how to decode an
-// object, and which call of the observer reports it. Not thread-safe: each is used by one reflector
-// on one thread.
+// What is watched, as a reflector sees it: where to list it, how to decode an object, and which
+// call of an observer reports it. The controller's three are made here, any other collection is
+// watched by objects.cpp. Not thread-safe: each is used by one reflector on one thread.
 
 #include "codec.hpp"
 #include "kindlb/core/result.hpp"
@@ -19,7 +19,7 @@ class WatchedResource {
  public:
   virtual ~WatchedResource() = default;
   virtual const char* name() const = 0;  ///< "services": in errors, and the thread's name
-  virtual const char* path() const = 0;  ///< of the collection, across all namespaces
+  virtual const char* path() const = 0;  ///< of the collection, with a selector if it has one
 
   /// A list: begin, add each item of each page, finish, which reports them all. After a failure
   /// the next begin_list() discards what was added. An item that cannot be decoded is an error of
@@ -34,7 +34,7 @@ class WatchedResource {
   virtual core::Result<void> deleted(const Json& object) = 0;
 };
 
-/// Make all three. The observer must outlive them.
+/// Make Services, EndpointSlices and Nodes. The observer must outlive them.
 std::vector<std::unique_ptr<WatchedResource>> make_watched_resources(const std::string& cluster,
                                                                      Observer& observer);
 
