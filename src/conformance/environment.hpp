@@ -5,6 +5,7 @@
 
 #include "kindlb/conformance/runner.hpp"
 #include "kindlb/json/json.hpp"
+#include "service_watch.hpp"
 
 #include <atomic>
 #include <functional>
@@ -34,6 +35,7 @@ struct Environment {
   std::vector<std::string> nodes;  ///< those that are ready and schedulable
   std::vector<std::string> node_addresses;
   Provider provider = Provider::Unknown;
+  ServiceWatch* watch = nullptr;             ///< set before the first Service is created
   std::atomic<bool> drops_features = false;  ///< the API server lacks requiredLoadBalancerFeatures
 
   /// Whether the run creates its own namespace and pods.

@@ -1,5 +1,6 @@
 #include "kindlb/conformance/judge.hpp"
 
+#include "condition_lookup.hpp"
 #include "kindlb/core/eligibility.hpp"
 
 #include <algorithm>
@@ -16,23 +17,8 @@ using core::ConditionStatus;
 constexpr milliseconds kBetweenWrites{3'000};
 constexpr std::string_view kConditionPrefix = "LoadBalancer";
 
-const Condition* find(const ObservedStatus& observed, std::string_view type) {
-  const auto found = std::ranges::find(observed.conditions, type, &Condition::type);
-  return found == observed.conditions.end() ? nullptr : &*found;
-}
-
-bool is(const Condition* condition, ConditionStatus status) {
-  return condition != nullptr && condition->status == status;
-}
-
 std::string whole_seconds(milliseconds limit) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) + " s";
-}
-
-/// "LoadBalancerServing=False/Unsupported: only TCP"
-std::string quote(const Condition& condition) {
-  auto out = condition.type + "=" + core::name_of(condition.status) + "/" + condition.reason;
-  return condition.message.empty() ? out : out + ": " + condition.message;
 }
 
 /// Whether a feature under test is what is degraded. "Multiple" does not name the features, but no
@@ -51,12 +37,12 @@ bool concerns(const Condition& degraded, const Requirements& required) {
 /// final whatever the other conditions say ("e2e tests": a test checks for Unsupported first).
 std::optional<Judgement> judge_refusal(const Requirements& required,
                                        const ObservedStatus& observed) {
-  const auto* const serving = find(observed, core::kServingCondition);
+  const auto* const serving = find_condition(observed, core::kServingCondition);
   if (is(serving, ConditionStatus::False) && serving->reason == "Unsupported") {
     if (required.optional) return Judgement{Step::Skip, quote(*serving)};
     return Judgement{Step::Fail, "every provider must support this: " + quote(*serving)};
   }
-  const auto* const degraded = find(observed, core::kDegradedCondition);
+  const auto* const degraded = find_condition(observed, core::kDegradedCondition);
   if (is(degraded, ConditionStatus::True) && concerns(*degraded, required)) {
     // "e2e tests" alone would skip here, but the rules for providers demand a refusal for a
     // required feature, so a provider that knew of the requirement fails.
@@ -99,14 +85,16 @@ Judgement judge_error(const Condition& serving, const Waited& waited, const Limi
 /// The KEP's "Service Lifecycle", from the earliest state to the last. The limit of each state is
 /// what the KEP promises for leaving it:
 ///   no condition at all           conditions must appear within Limits::conditions (30 s)
-///   Unknown, or one of the two    not a state of the KEP; tolerated as half of an update
+///   Unknown, or one of the two    not a state of the KEP; waits as if it were half of an update
 ///   Provisioning=True             the provider is at work: Limits::provisioning
 ///   both False                    an error state, see judge_error()
-///   Serving=True, no address      the KEP wants both in one write; tolerated as half of an update
+///   Serving=True, no address      the KEP wants both in one write; waits in the same way
+/// Waiting is not condoning: judge_versions() holds every such version against the provider. But
+/// the test goes on, so that its result shows whether the feature works.
 Judgement judge_conditions(const ObservedStatus& observed, const Waited& waited,
                            const Limits& limits) {
-  const auto* const serving = find(observed, core::kServingCondition);
-  const auto* const provisioning = find(observed, core::kProvisioningCondition);
+  const auto* const serving = find_condition(observed, core::kServingCondition);
+  const auto* const provisioning = find_condition(observed, core::kProvisioningCondition);
   if (serving == nullptr && provisioning == nullptr)
     return within(waited.total, limits.conditions,
                   "neither LoadBalancerServing nor LoadBalancerProvisioning exists");
@@ -140,8 +128,8 @@ Judgement judge_without_conditions(const Requirements& required, const ObservedS
 /// Whether a condition still says what it said before. The KEP moves lastTransitionTime on every
 /// change that the provider has seen (Provisioning) or applied (Serving), even if the status stays.
 bool same_time(const ObservedStatus& before, const ObservedStatus& now, const char* type) {
-  const auto* const old = find(before, type);
-  const auto* const fresh = find(now, type);
+  const auto* const old = find_condition(before, type);
+  const auto* const fresh = find_condition(now, type);
   if (old == nullptr || fresh == nullptr) return old == fresh;
   return old->last_transition == fresh->last_transition && old->status == fresh->status;
 }
@@ -158,8 +146,8 @@ ObservedStatus observed_status(const core::Service& service) {
 
 Provider judge_provider(const ObservedStatus& observed, milliseconds elapsed,
                         milliseconds with_address, const Limits& limits) {
-  if (find(observed, core::kServingCondition) != nullptr ||
-      find(observed, core::kProvisioningCondition) != nullptr)
+  if (find_condition(observed, core::kServingCondition) != nullptr ||
+      find_condition(observed, core::kProvisioningCondition) != nullptr)
     return Provider::WithConditions;
   if (observed.has_address && with_address >= kBetweenWrites) return Provider::WithoutConditions;
   if (elapsed < limits.conditions) return Provider::Unknown;
@@ -199,6 +187,20 @@ Judgement judge_change(const Requirements& required, const Change& change,
         "the provider has not reported that the change took effect (the transition time of "
         "LoadBalancerServing has not moved)");
   return judgement;
+}
+
+Judgement judge_local(ClientAddress seen, const ObservedStatus& observed) {
+  static const Requirements kPolicy{.features = {"ExternalTrafficPolicy"}};
+  const auto* const degraded = find_condition(observed, core::kDegradedCondition);
+  const bool told = is(degraded, ConditionStatus::True) && concerns(*degraded, kPolicy);
+  if (seen == ClientAddress::Lost && !told)
+    return {Step::Fail,
+            "pods do not see the client's address, but LoadBalancerDegraded does not say so "
+            "(ExternalTrafficPolicyNotSupported)"};
+  if (seen == ClientAddress::Preserved && told && degraded->reason != "Multiple")
+    return {Step::Proceed,
+            "pods see the client's address, although the provider reports " + quote(*degraded)};
+  return {Step::Proceed, ""};
 }
 
 std::string describe(const ObservedStatus& observed) {

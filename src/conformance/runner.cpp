@@ -87,10 +87,12 @@ class Run {
   void run_tests(const std::vector<const Test*>& tests, Report& report);
   TestResult run_test(const Test& test);
   Outcome outcome_of(const Test& test, TestContext& context);
+  void judge_conditions(TestContext& context, Outcome& outcome);
   void clean_up(Report& report);
 
   SerializedListener listener_;
   Environment env_;
+  std::atomic<bool> versions_missed_ = false;
 };
 
 /// Create a plain Service and watch what happens to it.
@@ -149,9 +151,30 @@ TestResult Run::run_test(const Test& test) {
   // A stop cancels requests, so whatever a step failed with may be due to the stop.
   if (result.outcome.verdict == Verdict::Fail && env_.stop.stop_requested())
     result.outcome = {Verdict::Stopped, "stopped"};
+  judge_conditions(context, result.outcome);
   result.took = elapsed_since(begin);
   result.notes = context.take_notes();
   return result;
+}
+
+/// A test that works may still have shown wrong conditions on the way. It fails then, and its
+/// reason shows that the rest of it was fine.
+void Run::judge_conditions(TestContext& context, Outcome& outcome) {
+  if (env_.provider != Provider::WithConditions || outcome.verdict == Verdict::Stopped) return;
+  if (context.missed_versions()) {
+    context.note("versions of its Service may have been missed, and violations in them");
+    versions_missed_ = true;
+  }
+  for (const auto& rule : context.broken_rules()) {
+    const auto words = "the conditions broke a rule: " + rule;
+    if (outcome.verdict == Verdict::Fail)
+      context.note(words);
+    else
+      outcome = {Verdict::Fail,
+                 words + (outcome.verdict == Verdict::Pass
+                              ? "; apart from that, the test passed"
+                              : "; apart from that, it was skipped: " + outcome.reason)};
+  }
 }
 
 /// Results keep the order of the catalogue, whatever the order in which tests end. The vector is
@@ -189,6 +212,10 @@ void Run::clean_up(Report& report) {
 Result<Report> Run::run_prepared() {
   if (const auto prepared = prepare(env_); !prepared) return prepared.error();
   Report report;
+  // One for all tests: a label selects the Services of this run, and nothing else is received.
+  ServiceWatch watch(env_.objects, env_.path("services") + "?labelSelector=" +
+                                       http::url_escaped(kRunLabel + ("=" + env_.run)));
+  env_.watch = &watch;
   listener_.message(fmt::format("looking for a provider, for {} s at most",
                                 env_.settings.limits.conditions.count() / 1000));
   const auto provider = find_provider();
@@ -197,6 +224,11 @@ Result<Report> Run::run_prepared() {
   report.remarks.push_back(describe(*provider));
   listener_.message(describe(*provider));
   run_tests(chosen_tests(env_.settings.focus), report);
+  if (versions_missed_)
+    report.remarks.push_back(
+        "the watch of the Services was interrupted (" +
+        (watch.last_failure().empty() ? "its version expired" : watch.last_failure()) +
+        "): versions may have been missed, and violations in them");
   if (env_.drops_features)
     report.remarks.push_back(
         "this API server drops spec.requiredLoadBalancerFeatures: " +

@@ -62,13 +62,32 @@ Json ServiceUnderTest::ports_of(const std::vector<Port>& ports) const {
   return out;
 }
 
+/// The fields of type LoadBalancer.
+Json ServiceUnderTest::load_balancer_fields(const Json& more) const {
+  auto spec = template_.load_balancer_spec;
+  spec.update(more);
+  const auto& wanted_class = env_.settings.load_balancer_class;
+  if (!wanted_class.empty()) spec["loadBalancerClass"] = wanted_class;
+  spec["type"] = "LoadBalancer";
+  return spec;
+}
+
+Json ServiceUnderTest::manifest(const Json& spec) const {
+  Json all{{"type", "ClusterIP"},
+           {"selector", template_.selector.is_null() ? env_.selector : template_.selector},
+           {"ports", ports_of(template_.ports)}};
+  all.update(template_.spec);
+  all.update(spec);
+  return {{"apiVersion", "v1"},
+          {"kind", "Service"},
+          {"metadata", {{"name", name_}, {"labels", env_.labels()}}},
+          {"spec", all}};
+}
+
 EarlyEnd ServiceUnderTest::create(const ServiceTemplate& wanted) {
   template_ = wanted;
-  Json spec{{"type", "ClusterIP"},
-            {"selector", wanted.selector.is_null() ? env_.selector : wanted.selector},
-            {"ports", ports_of(wanted.ports)}};
-  spec.update(wanted.spec);
-  const Json service{{"metadata", {{"name", name_}, {"labels", env_.labels()}}}, {"spec", spec}};
+  const auto service = manifest(wanted.born_as_load_balancer ? load_balancer_fields(Json::object())
+                                                             : Json::object());
   // Not cancelled by a stop: the server might still create what the run would not know of.
   const auto made = env_.objects.create(env_.path("services"), service);
   if (!made) {
@@ -76,6 +95,7 @@ EarlyEnd ServiceUnderTest::create(const ServiceTemplate& wanted) {
     return context_.fail(made.error());
   }
   created_ = true;
+  context_.add_service(name_);
   return await_endpoints(wanted.endpoint_families);
 }
 
@@ -90,14 +110,9 @@ EarlyEnd ServiceUnderTest::await_endpoints(std::size_t families) {
 }
 
 EarlyEnd ServiceUnderTest::request_load_balancer(const Json& more) {
-  auto spec = template_.load_balancer_spec;
-  spec.update(more);
-  const auto& wanted_class = env_.settings.load_balancer_class;
-  if (!wanted_class.empty()) spec["loadBalancerClass"] = wanted_class;
-  spec["type"] = "LoadBalancer";
   const auto& features = context_.test().features;
   const auto& annotation = env_.settings.features_annotation;
-  Json changes{{"spec", spec}};
+  Json changes{{"spec", load_balancer_fields(more)}};
   if (!features.empty()) changes["spec"]["requiredLoadBalancerFeatures"] = features;
   if (!features.empty() && !annotation.empty())
     changes["metadata"]["annotations"][annotation] = fmt::format("{}", fmt::join(features, ","));
@@ -120,7 +135,8 @@ EarlyEnd ServiceUnderTest::await_served() {
 }
 
 EarlyEnd ServiceUnderTest::become_load_balancer(const Json& more) {
-  if (auto end = request_load_balancer(more)) return end;
+  if (!template_.born_as_load_balancer)
+    if (auto end = request_load_balancer(more)) return end;
   if (auto end = await_served()) return end;
   return find_addresses();
 }
@@ -130,15 +146,18 @@ EarlyEnd ServiceUnderTest::publish(const ServiceTemplate& wanted) {
   return become_load_balancer();
 }
 
-/// Poll the Service until the judge decides. The judge gets two times: since the request, and since
-/// the last change of the status, so that it can tolerate a provider that writes in two steps.
+/// Follow the Service until the judge decides. The judge gets two times: since the request, and
+/// since the last change of the status, so that it can tolerate a provider that writes in two
+/// steps.
 EarlyEnd ServiceUnderTest::await(
     const std::function<Judgement(const ObservedStatus&, const Waited&)>& judge) {
   const auto begin = Clock::now();
   auto since = begin;
   ObservedStatus observed;  // the last one that could be read: a failed request proves nothing
+  std::string version;
   const auto judge_now = [&] {
-    const auto service = fetch();
+    const auto service = current();
+    if (service) version = service->resource_version;
     if (service && observed_status(*service) != observed) {
       observed = observed_status(*service);
       since = Clock::now();
@@ -151,8 +170,9 @@ EarlyEnd ServiceUnderTest::await(
   };
   auto judgement = judge_now();
   while (judgement.step == Step::Wait) {
-    if (!context_.report_and_wait(judgement.reason, elapsed_since(begin)))
-      return context_.fail("stopped");
+    env_.listener.waiting(context_.test().name, judgement.reason, elapsed_since(begin));
+    env_.watch->await_later(name_, version, kPoll, env_.stop);
+    if (env_.stop.stop_requested()) return context_.fail("stopped");
     judgement = judge_now();
   }
   last_judged_ = Clock::now();
@@ -199,6 +219,22 @@ EarlyEnd ServiceUnderTest::await_state(const std::string& what,
     const auto service = fetch();
     return service && holds(*service);
   });
+}
+
+/// Reads the Service first, so that a watch that has silently died, or lags behind our own write,
+/// cannot pass off an old version as the present one.
+Result<core::Service> ServiceUnderTest::current() const {
+  auto now = fetch();
+  if (!now) return now;
+  if (auto seen = env_.watch->newest(name_, now->resource_version, env_.stop))
+    return std::move(*seen);
+  env_.watch->add_read(*now);
+  return now;
+}
+
+Result<std::vector<ServiceVersion>> ServiceUnderTest::versions() const {
+  if (const auto now = current(); !now) return now.error();
+  return env_.watch->versions(name_);
 }
 
 Result<core::Service> ServiceUnderTest::fetch() const {

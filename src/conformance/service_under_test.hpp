@@ -25,6 +25,7 @@ struct ServiceTemplate {
   Json load_balancer_spec = Json::object();  ///< fields that only type LoadBalancer allows
   Json selector = nullptr;                   ///< null: the pods that the tests share
   std::size_t endpoint_families = 1;         ///< families that must have endpoints; 0: do not wait
+  bool born_as_load_balancer = false;        ///< create() requests the load balancer at once
 };
 
 class ServiceUnderTest {
@@ -35,7 +36,8 @@ class ServiceUnderTest {
   ServiceUnderTest& operator=(const ServiceUnderTest&) = delete;
 
   /// Create the Service with type ClusterIP and wait for endpoints. They are there before a load
-  /// balancer is requested, so that it is fair to demand that it works at once.
+  /// balancer is requested, so that it is fair to demand that it works at once. (It is not if the
+  /// template has born_as_load_balancer.)
   EarlyEnd create(const ServiceTemplate& wanted);
   /// Wait for ready endpoints of that many families.
   EarlyEnd await_endpoints(std::size_t families);
@@ -59,6 +61,8 @@ class ServiceUnderTest {
                        const std::function<bool(const core::Service&)>& holds);
 
   core::Result<core::Service> fetch() const;
+  /// Return all versions up to the present one.
+  core::Result<std::vector<ServiceVersion>> versions() const;
   /// Whether the provider could read the required features; see Requirements::declared.
   bool declared() const { return declared_; }
 
@@ -87,6 +91,11 @@ class ServiceUnderTest {
 
  private:
   std::string path() const;
+  Json load_balancer_fields(const Json& more) const;
+  Json manifest(const Json& spec) const;
+  /// Return the present version, or a later one, once the watch has recorded all up to it. Where
+  /// the watch does not, it is recorded from here, and that some may be missing.
+  core::Result<core::Service> current() const;
   EarlyEnd await(const std::function<Judgement(const ObservedStatus&, const Waited&)>& judge);
   EarlyEnd find_addresses();
   EarlyEnd check_answers_within(milliseconds limit, const core::IpAddress& address,

@@ -20,6 +20,13 @@ std::string round_of(const Json& pod) {
   return pod.value("/metadata/annotations"_json_pointer, Json::object()).value(kRound, "0");
 }
 
+ObservedVersion observed_version(const ServiceVersion& version, const std::string& wanted_class) {
+  const auto& service = version.service;
+  const bool asked = service.spec.type == core::ServiceType::LoadBalancer && !service.deleting &&
+                     service.spec.load_balancer_class.value_or("") == wanted_class;
+  return {observed_status(service), asked, version.follows};
+}
+
 bool is_ready(const Json& pod) {
   const auto conditions = pod.value("/status/conditions"_json_pointer, Json::array());
   return std::ranges::any_of(conditions, [](const Json& one) {
@@ -43,6 +50,25 @@ void TestContext::report_status(const std::string& state) {
 bool TestContext::report_and_wait(const std::string& what, milliseconds waited) const {
   env_.listener.waiting(test_.name, what, waited);
   return pause(kPoll);
+}
+
+std::vector<std::string> TestContext::broken_rules() const {
+  std::vector<std::string> out;
+  if (!writes_conditions()) return out;
+  for (const auto& name : services_) {
+    std::vector<ObservedVersion> versions;
+    for (const auto& one : env_.watch->versions(name))
+      versions.push_back(observed_version(one, env_.settings.load_balancer_class));
+    for (auto& rule : judge_versions(versions)) out.push_back(rule + " (Service " + name + ")");
+  }
+  return out;
+}
+
+bool TestContext::missed_versions() const {
+  return std::ranges::any_of(services_, [this](const std::string& name) {
+    const auto versions = env_.watch->versions(name);
+    return std::ranges::any_of(versions, [](const auto& one) { return !one.follows; });
+  });
 }
 
 Outcome TestContext::fail(const std::string& why) const {

@@ -48,6 +48,13 @@ class TestContext {
   void note(std::string line) { notes_.push_back(std::move(line)); }
   std::vector<std::string> take_notes() { return std::move(notes_); }
 
+  /// Record that the test has created this Service.
+  void add_service(const std::string& name) { services_.push_back(name); }
+  /// Judge every version of the test's Services; see judge_versions().
+  std::vector<std::string> broken_rules() const;
+  /// Return whether versions of the test's Services may have been missed.
+  bool missed_versions() const;
+
   /// Record that the feature under test has worked: a later failure cannot be excused by the
   /// feature being unsupported, so it no longer skips the test.
   void mark_supported() { supported_ = true; }
@@ -86,8 +93,9 @@ class TestContext {
   bool supported_ = false;
   std::string seen_;
   std::vector<std::string> notes_;
-  std::size_t daemon_count_ = 0;      ///< expected number of pods
-  std::vector<std::string> created_;  ///< API paths, in the order of removal
+  std::vector<std::string> services_;  ///< names
+  std::size_t daemon_count_ = 0;       ///< expected number of pods
+  std::vector<std::string> created_;   ///< API paths, in the order of removal
 };
 
 }  // namespace kindlb::conformance

@@ -28,6 +28,44 @@ std::string host_of(const std::string& peer) {
   return host;
 }
 
+struct SeenAddress {
+  ClientAddress kind = ClientAddress::Preserved;
+  std::string words;  ///< "the pod saw ...; this machine sent from ..."
+};
+
+/// Ask a pod which address it sees. A public address that is neither ours nor the cluster's may be
+/// due to address translation between this machine and the load balancer, which no provider can
+/// undo. A private one can only come from the cluster's side.
+core::Result<SeenAddress> seen_address(TestContext& context, ServiceUnderTest& web) {
+  const auto peer = web.query(kWeb, "/clientip");
+  if (!peer) return peer.error();
+  const auto seen = host_of(*peer);
+  const auto own = local_address(web.target(kWeb));
+  if (own && own->text() == seen) return SeenAddress{};
+  const auto words = fmt::format("the pod saw {}; this machine sent from {}", seen,
+                                 own ? own->text() : "an unknown address");
+  const auto& nodes = context.env().node_addresses;
+  const bool of_cluster =
+      std::ranges::find(nodes, seen) != nodes.end() || seen == web.addresses().front().text();
+  const auto address = core::IpAddress::parse(seen);
+  const bool behind_nat = address && !of_cluster && !is_private(*address);
+  return SeenAddress{behind_nat ? ClientAddress::Translated : ClientAddress::Lost, words};
+}
+
+/// Check that the provider admits it if pods cannot see their clients. Without conditions it has no
+/// way to.
+EarlyEnd check_admitted(TestContext& context, ServiceUnderTest& web) {
+  if (!context.writes_conditions()) return std::nullopt;
+  const auto seen = seen_address(context, web);
+  if (!seen) return context.fail(seen.error().text());
+  const auto service = web.fetch();
+  if (!service) return context.fail(service.error());
+  const auto judgement = judge_local(seen->kind, observed_status(*service));
+  if (judgement.step == Step::Fail) return context.fail(judgement.reason + ": " + seen->words);
+  if (!judgement.reason.empty()) context.note(judgement.reason);
+  return std::nullopt;
+}
+
 /// Return the answer to a request that another pod sends to the load balancer (agnhost's /dial).
 core::Result<std::string> query_from_pod(TestContext& context, const ServiceUnderTest& web,
                                          const std::string& request) {
@@ -68,36 +106,27 @@ EarlyEnd publish_with_client(TestContext& context, ServiceUnderTest& web) {
 }
 }  // namespace
 
-/// Every provider must serve Local, whether or not it preserves the client's address.
+/// Every provider must serve Local, whether or not it preserves the client's address. If it does
+/// not, the Service must be Degraded.
 Outcome local_connects(TestContext& context) {
   ServiceUnderTest web(context);
   if (auto end = web.publish(local_template())) return *end;
   if (auto end = web.check_answers(kWeb)) return *end;
   if (auto end = web.check_connections(kAttempts)) return *end;
+  if (auto end = check_admitted(context, web)) return *end;
   return {};
 }
 
-/// The pod must see this machine's address. A public address that is neither ours nor the cluster's
-/// is accepted with a note: this machine may be behind address translation, which no load balancer
-/// can undo. A private one can only come from the cluster's side.
+/// The pod must see this machine's address, or one that address translation may be the reason of.
 Outcome local_source_ip(TestContext& context) {
   ServiceUnderTest web(context);
   if (auto end = web.publish(local_template())) return *end;
   if (auto end = web.check_answers(kWeb)) return *end;
-  const auto peer = web.query(kWeb, "/clientip");
-  if (!peer) return context.fail(peer.error().text());
-  const auto seen = host_of(*peer);
-  const auto own = local_address(web.target(kWeb));
-  if (own && own->text() == seen) return {};
-  const auto words = fmt::format("the pod saw {}; this machine sent from {}", seen,
-                                 own ? own->text() : "an unknown address");
-  const auto& nodes = context.env().node_addresses;
-  const bool of_cluster =
-      std::ranges::find(nodes, seen) != nodes.end() || seen == web.addresses().front().text();
-  const auto address = core::IpAddress::parse(seen);
-  const bool behind_nat = address && !of_cluster && !is_private(*address);
-  if (!behind_nat) return context.fail(words);
-  context.note(words + "; assumed to be address translation on the way");
+  const auto seen = seen_address(context, web);
+  if (!seen) return context.fail(seen.error().text());
+  if (seen->kind == ClientAddress::Lost) return context.fail(seen->words);
+  if (seen->kind == ClientAddress::Translated)
+    context.note(seen->words + "; assumed to be address translation on the way");
   return {};
 }
 

@@ -4,10 +4,12 @@
 
 #include "support/traffic/sockets.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace kindlb::conformance {
@@ -21,17 +23,21 @@ class Pods {
   Pods& operator=(const Pods&) = delete;
 
   void stick(bool sticky);
+  /// From now on, /clientip shows an address that is not the client's.
+  void hide_clients() { hides_clients_ = true; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void serve(const std::stop_token& stop);
   std::string next();
+  std::string answer_to(std::string_view request, int client);
 
   std::mutex mutex_;
   bool sticky_;
   Clock::time_point changed_;  ///< what holds since then; before, it was the opposite
   unsigned count_ = 0;
+  std::atomic<bool> hides_clients_ = false;
   testing::Socket listener_;
   std::jthread thread_;
 };

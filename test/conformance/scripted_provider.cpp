@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <exception>
+#include <set>
 #include <utility>
 
 namespace kindlb::conformance {
@@ -61,6 +62,9 @@ void ScriptedProvider::pass() {
       sliced_[name] = uid;
     }
     if (behaviour_ == Behaviour::Absent) continue;
+    if (behaviour_ == Behaviour::TouchesOtherClasses &&
+        service["spec"].contains("loadBalancerClass"))
+      touch(service);
     const bool leaves = service["metadata"].contains("deletionTimestamp");
     if (is_served_type(service) && !leaves)
       serve(service);
@@ -84,10 +88,15 @@ bool ScriptedProvider::without_conditions() const {
   return behaviour_ == Behaviour::WithoutConditions || behaviour_ == Behaviour::AffinityForever;
 }
 
+bool ScriptedProvider::hides_clients() const {
+  return behaviour_ == Behaviour::HidesClients || behaviour_ == Behaviour::AdmitsHiding;
+}
+
 bool ScriptedProvider::listens() const {
-  return behaviour_ == Behaviour::Good || without_conditions() ||
-         behaviour_ == Behaviour::NoAffinity || behaviour_ == Behaviour::IgnoresChanges ||
-         behaviour_ == Behaviour::SilentlyWithoutAffinity;
+  static const std::set<Behaviour> kSilent{Behaviour::Absent, Behaviour::Refusing,
+                                           Behaviour::NeverReady, Behaviour::Broken,
+                                           Behaviour::FalseClaim};
+  return !kSilent.contains(behaviour_);
 }
 
 void ScriptedProvider::serve(const Json& service) {
@@ -109,6 +118,7 @@ void ScriptedProvider::serve(const Json& service) {
     wanted[number] =
         listener ? std::move(listener) : std::make_unique<Pods>(mine.address, number, sticky);
     wanted[number]->stick(sticky);
+    if (hides_clients()) wanted[number]->hide_clients();
   }
   mine.listeners = std::move(wanted);
   write(service, status_of(mine, service["spec"]), true);
@@ -136,7 +146,33 @@ Json ScriptedProvider::status_of(const LoadBalancer& load_balancer, const Json& 
   if (behaviour_ == Behaviour::NoAffinity && spec.value("sessionAffinity", "") == "ClientIP")
     conditions.push_back(condition(core::kDegradedCondition, true, "SessionAffinityNotSupported",
                                    load_balancer.changes));
+  if (behaviour_ == Behaviour::AdmitsHiding && spec.value("externalTrafficPolicy", "") == "Local")
+    conditions.push_back(condition(core::kDegradedCondition, true,
+                                   "ExternalTrafficPolicyNotSupported", load_balancer.changes));
   return status;
+}
+
+/// Gone before anybody polls.
+void ScriptedProvider::touch(const Json& service) {
+  const auto uid = service["metadata"]["uid"].get<std::string>();
+  if (!load_balancers_.try_emplace(uid).second) return;
+  const auto path = "/api/v1/namespaces/" + ns_ + "/services/" +
+                    service["metadata"]["name"].get<std::string>() + "/status";
+  const Json serving = condition(core::kServingCondition, false, "Provisioning", 0);
+  rest_.patch(path, "merge", Json{{"status", {{"conditions", Json::array({serving})}}}}.dump());
+  rest_.patch(path, "merge", Json{{"status", {{"conditions", nullptr}}}}.dump());
+}
+
+/// The write that is wrong for the moment until the next one.
+void ScriptedProvider::write_early(const std::string& path, const Json& status) {
+  auto early = status;
+  if (behaviour_ == Behaviour::AddressFirst)
+    early.erase("conditions");
+  else if (behaviour_ == Behaviour::UnknownFirst && early.contains("conditions"))
+    early["conditions"].front()["status"] = "Unknown";
+  else
+    return;
+  rest_.patch(path + "/status", "merge", Json{{"status", early}}.dump());
 }
 
 void ScriptedProvider::release(const Json& service) {
@@ -150,6 +186,7 @@ void ScriptedProvider::write(const Json& service, const Json& status, bool final
   const Json finalizers = finalizer ? Json::array({core::kFinalizer}) : Json::array();
   if (finalizer)
     rest_.patch(path, "merge", Json{{"metadata", {{"finalizers", finalizers}}}}.dump());
+  if (finalizer) write_early(path, status);
   rest_.patch(path + "/status", "merge", Json{{"status", status}}.dump());
   if (!finalizer)
     rest_.patch(path, "merge", Json{{"metadata", {{"finalizers", finalizers}}}}.dump());

@@ -27,6 +27,11 @@ enum class Behaviour {
   FalseClaim,               ///< says that it serves, and nobody listens
   IgnoresChanges,           ///< serves, but does not tell that it saw a change
   SilentlyWithoutAffinity,  ///< says nothing of having no affinity
+  AddressFirst,             ///< serves, but fills in the address one write before the conditions
+  UnknownFirst,             ///< serves, but begins with Unknown, for one write
+  TouchesOtherClasses,      ///< writes a condition to a Service of another class, and removes it
+  HidesClients,             ///< serves, and its pods see another address than the client's
+  AdmitsHiding,             ///< the same, and says so
 };
 
 class ScriptedProvider {
@@ -49,7 +54,10 @@ class ScriptedProvider {
   void put_endpoints(const std::string& service);
   void serve(const nlohmann::json& service);
   void release(const nlohmann::json& service);
+  void touch(const nlohmann::json& service);
+  void write_early(const std::string& path, const nlohmann::json& status);
   bool without_conditions() const;
+  bool hides_clients() const;
   bool listens() const;
   nlohmann::json status_of(const LoadBalancer& load_balancer, const nlohmann::json& spec) const;
   void write(const nlohmann::json& service, const nlohmann::json& status, bool finalizer);

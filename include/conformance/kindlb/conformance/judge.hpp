@@ -96,6 +96,32 @@ struct Change {
 Judgement judge_change(const Requirements& required, const Change& change,
                        const ObservedStatus& observed, const Waited& waited, const Limits& limits);
 
+/// What the pods behind a Service with externalTrafficPolicy Local see of a client's address.
+enum class ClientAddress {
+  Preserved,
+  Translated,  ///< another public address: the network on the way may have done that
+  Lost,        ///< an address of the cluster's side
+};
+/// Judge whether the provider is honest about it: it must report LoadBalancerDegraded if the
+/// address is lost. The opposite is no violation, since Degraded only says that the load balancer
+/// "may not fully implement the semantics": Proceed then has a reason, which is a remark.
+Judgement judge_local(ClientAddress seen, const ObservedStatus& observed);
+
+/// One version of a Service under test, as it was observed.
+struct ObservedVersion {
+  ObservedStatus status;
+  /// The provider under test has to look after it: type LoadBalancer of its class, not deleted.
+  bool concerns_provider = true;
+  /// No version was missed since the one observed before. Rules about a step from one version to
+  /// the next do not apply where the step was not seen.
+  bool follows = true;
+};
+/// Return the KEP's rules that single versions of a Service break, each once, in the order in which
+/// they were broken. Only for a provider that writes conditions. There is no grace here: a version
+/// that lived for a millisecond misleads whoever reads it. A version is not judged if its
+/// conditions and addresses are those of the one before: then it is about something else.
+std::vector<std::string> judge_versions(const std::vector<ObservedVersion>& versions);
+
 /// "Serving=False/Provisioning, Provisioning=True/Provisioning", for progress and reasons.
 std::string describe(const ObservedStatus& observed);
 
