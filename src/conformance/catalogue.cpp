@@ -1,7 +1,7 @@
-// The table of all tests, in the order of the KEP's plan. A name is part of the tool's interface:
-// it is what --focus matches, what CI reports are compared by, and the beginning of the names of
-// the test's Services and pods (which may have 63 characters). Titles are those of the KEP, which
-// takes most of them from Kubernetes' own e2e suite.
+// The table of all tests, in the order of KEP-4631's plan; those of other KEPs come last. A name is
+// part of the tool's interface: it is what --focus matches, what CI reports are compared by, and
+// the beginning of the names of the test's Services and pods (which may have 63 characters). Titles
+// are those of the KEP, which takes most of them from Kubernetes' own e2e suite.
 
 #include "kindlb/base/text.hpp"
 #include "kindlb/conformance/runner.hpp"
@@ -145,6 +145,16 @@ const std::vector<Test>& all_tests() {
        .optional = true,  // so that the refusal it wants ends the wait
        .features = {kUnknownFeature},
        .body = unknown_feature_refused},
+      {.name = "without-cluster-ip",
+       .title = "should be able to create LoadBalancer Service without ClusterIP and change it "
+                "(KEP-3622)",
+       .optional = true,
+       .body = without_cluster_ip},
+      {.name = "without-health-check-port",
+       .title = "should be able to create LoadBalancer Service without HealthCheck port and change "
+                "it (KEP-4144)",
+       .optional = true,
+       .body = without_health_check_port},
   };
   return kTests;
 }

@@ -52,6 +52,12 @@ class ServiceUnderTest {
   EarlyEnd change(const Json& spec, bool visible = true);
   /// Merge into the spec without waiting.
   EarlyEnd patch(const Json& spec);
+  /// Return whether the API server keeps these fields of a Service of type LoadBalancer. Creates
+  /// nothing.
+  core::Result<bool> api_keeps(const Json& fields) const;
+  /// Send the Service's manifest again, with these fields, as kubectl would: by server-side apply
+  /// and by a strategic merge patch with kubectl's annotation. Neither may change anything else.
+  EarlyEnd apply_again(const Json& fields);
   /// Delete the Service and wait until it is gone.
   EarlyEnd remove();
   /// Check that the status has the same addresses as when it was first served.
@@ -61,6 +67,8 @@ class ServiceUnderTest {
                        const std::function<bool(const core::Service&)>& holds);
 
   core::Result<core::Service> fetch() const;
+  /// Return the spec as it is in the API.
+  core::Result<Json> fetch_spec() const;
   /// Return all versions up to the present one.
   core::Result<std::vector<ServiceVersion>> versions() const;
   /// Whether the provider could read the required features; see Requirements::declared.

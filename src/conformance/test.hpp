@@ -51,6 +51,9 @@ Outcome dual_stack(TestContext& context);
 Outcome mixed_protocols(TestContext& context);
 Outcome mixed_protocols_one_port(TestContext& context);
 Outcome class_ignored(TestContext& context);
+// The API's toggles of KEP-3622 and KEP-4144.
+Outcome without_cluster_ip(TestContext& context);
+Outcome without_health_check_port(TestContext& context);
 // The KEP's rules for providers themselves.
 Outcome conditions_life_cycle(TestContext& context);
 Outcome unknown_feature_refused(TestContext& context);

@@ -98,3 +98,13 @@ TEST_CASE("pods that see another address make the Service degraded") {
     check(fixture.run("^local-connects$").results.at(0), Verdict::Pass, "");
   }
 }
+
+TEST_CASE("a toggle that the API server lacks is not tested") {
+  Fixture fixture(Behaviour::Good);
+  const auto report = fixture.run("^without-(cluster-ip|health-check-port)$");
+  REQUIRE(report.results.size() == 2);
+  check(report.results[0], Verdict::Skip,
+        "this API server lacks spec.allocateLoadBalancerClusterIP");
+  check(report.results[1], Verdict::Skip,
+        "this API server lacks spec.allocateLoadBalancerHCNodePort");
+}

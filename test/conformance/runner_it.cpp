@@ -104,7 +104,7 @@ TEST_CASE("nobody provides") {
   fixture.settings.limits.conditions = 8s;
   const auto report = fixture.run("");
   CHECK(report.provider == Provider::None);
-  CHECK(report.results.size() == 25);
+  CHECK(report.results.size() == 27);
   for (const auto& result : report.results) check(result, Verdict::Fail, "no provider");
   CHECK(mentions(fixture.notes.lines, "no provider"));
   CHECK(exit_code(report) == 1);

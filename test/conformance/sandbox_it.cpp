@@ -232,20 +232,28 @@ TEST_CASE("strict: what is required of all is served all the same") {
   check_exactly(run_against({"--strict"}), {});
 }
 
-TEST_CASE("where the API drops required features, degraded or refused is skipped alike") {
+TEST_CASE("what the API lacks is not tested; degraded or refused is skipped alike") {
   const auto profile = *profile::find_profile("no-affinity");
-  Words flags{"--profile", profile.name, "--feature-gates", "LoadBalancerStatusImprovements=false"};
+  Words flags{"--profile", profile.name, "--feature-gates",
+              "LoadBalancerStatusImprovements=false,ServiceLBClusterIPControl=false,"
+              "ServiceLBHealthCheckNodePortControl=false"};
   std::string why = "SessionAffinityNotSupported";
   SUBCASE("degraded") {}
   SUBCASE("strict") {
     flags.emplace_back("--strict");
     why = "LoadBalancerServing=False/Unsupported";
   }
-  const auto run = run_against(flags, {"--focus", "^(affinity-cluster|local-connects|unknown)"});
+  const auto run =
+      run_against(flags, {"--focus", "^(affinity-cluster|local-connects|unknown|without-[ch])"});
   CAPTURE(run.log);
   CHECK(run.code == 0);
   CHECK(text_of(run.with("pass")) == "local-connects ");
-  CHECK(text_of(run.with("skip")) == "affinity-cluster unknown-feature-refused ");
+  CHECK(text_of(run.with("skip")) ==
+        "affinity-cluster unknown-feature-refused without-cluster-ip without-health-check-port ");
+  CHECK(run.reason("without-cluster-ip").find("lacks spec.allocateLoadBalancerClusterIP") !=
+        std::string::npos);
+  CHECK(run.reason("without-health-check-port").find("lacks spec.allocateLoadBalancerHCNodePort") !=
+        std::string::npos);
   CHECK(run.reason("affinity-cluster").find(why) != std::string::npos);
   CHECK(run.reason("unknown-feature-refused").find("requiredLoadBalancerFeatures") !=
         std::string::npos);

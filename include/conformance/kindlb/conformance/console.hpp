@@ -25,7 +25,7 @@ struct ConformanceProgress {
   std::map<std::string, Running> running;
 };
 
-/// Return "7 of 25 done, 1 failed | source-ranges: waiting for the pods to be ready (12 s)", cut to
+/// Return "7 of 27 done, 1 failed | source-ranges: waiting for the pods to be ready (12 s)", cut to
 /// `width` columns. Never contains a control character, whatever a provider wrote.
 std::string live_line(const ConformanceProgress& progress, std::size_t width);
 
