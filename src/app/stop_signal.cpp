@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <ctime>
 #include <utility>
@@ -23,6 +25,25 @@ sigset_t stop_signals() {
   return set;
 }
 
+/// Wait for one of the signals. Stopping and continuing the process (Ctrl-Z and `fg`) interrupts a
+/// wait without being one of them.
+void await_signal(const sigset_t& set) {
+  while (sigwaitinfo(&set, nullptr) < 0 && errno == EINTR) {
+  }
+}
+
+/// The same, at most until `deadline`. Return whether a signal came.
+bool await_signal_until(const sigset_t& set, std::chrono::steady_clock::time_point deadline) {
+  for (;;) {
+    const auto left = std::max(deadline - std::chrono::steady_clock::now(),
+                               std::chrono::steady_clock::duration::zero());
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec limit{whole.count(), std::chrono::nanoseconds(left - whole).count()};
+    if (sigtimedwait(&set, nullptr, &limit) > 0) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
 }  // namespace
 
 StopSignal::StopSignal(std::chrono::milliseconds timeout, int timeout_code) {
@@ -32,12 +53,10 @@ StopSignal::StopSignal(std::chrono::milliseconds timeout, int timeout_code) {
   waiter_ = std::jthread([this, set, timeout, timeout_code](const std::stop_token& ended) {
     // Blocked signals wait until they are fetched here, so none is lost between the two waits. The
     // destructor sends one, too; `ended` tells it from a real one.
-    sigwaitinfo(&set, nullptr);
+    await_signal(set);
     if (ended.stop_requested()) return;
     source_.request_stop();
-    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(timeout);
-    const timespec limit{whole.count(), std::chrono::nanoseconds(timeout - whole).count()};
-    const bool again = sigtimedwait(&set, nullptr, &limit) > 0;
+    const bool again = await_signal_until(set, std::chrono::steady_clock::now() + timeout);
     if (!ended.stop_requested()) end(again ? 130 : timeout_code);
   });
 }
