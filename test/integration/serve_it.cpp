@@ -49,7 +49,7 @@ TEST_CASE("a new Service is announced in one write and served in the next") {
   CHECK(told(served) == kServing);
   REQUIRE(served.status.ingress.size() == 1);
   const auto& ingress = served.status.ingress[0];
-  CHECK(ingress.ip_mode == "Proxy");
+  CHECK(ingress.ip_mode == (test::kube_keeps_ip_mode() ? "Proxy" : ""));
   CHECK(ingress.ports == std::vector<core::PortStatus>{{80, core::Protocol::Tcp, ""}});
   stage.await_events("web", {"Provisioning", "Serving"});
   CHECK(stage.get("web") == served);  // and that was all

@@ -21,16 +21,17 @@ namespace fs = std::filesystem;
 using testing::must;
 using Clock = std::chrono::steady_clock;
 
-/// Started by the first stage, stopped when the binary ends.
-test::KubeServer& kube_server() {
-  static test::KubeServer server;
-  return server;
+/// Started by the first stage that wants these flags, stopped when the binary ends.
+const test::KubeServer& kube_server(const Flags& flags) {
+  static std::map<Flags, std::unique_ptr<test::KubeServer>> servers;
+  auto& server = servers[flags];
+  if (!server) server = std::make_unique<test::KubeServer>(flags);
+  return *server;
 }
 
 /// The admin's kubeconfig with the context renamed: kindlb takes the proxies of a context of the
 /// same name for its own, and other tests may be running on this engine.
-std::string kubeconfig(const std::string& context) {
-  auto text = kube_server().kubeconfig();
+std::string with_context(std::string text, const std::string& context) {
   for (const std::string before : {"current-context: ", "contexts:\n- name: "}) {
     const auto at = text.find(before + "admin");
     text.replace(at + before.size(), std::string("admin").size(), context);
@@ -52,18 +53,19 @@ bool has(const Flags& flags, const std::string& flag) {
 
 }  // namespace
 
-Stage::Stage(Families families)
-    : tag_(proxy::random_tag()),
+Stage::Stage(Families families, const Flags& api_server)
+    : api_server_(kube_server(api_server)),
+      tag_(proxy::random_tag()),
       ns_("it-" + tag_),
       network_(rig.make_network("kindlb-it-", families == Families::Both)),
       gateway_(*subnet(core::IpFamily::V4).gateway),
       folder_(fs::temp_directory_path() / ("kindlb-it-" + tag_)),
-      rest_(kube_server().client()) {
+      rest_(api_server_.client()) {
   note_images();
   fs::create_directory(folder_);
-  std::ofstream(folder_ / "kubeconfig") << kubeconfig(ns_);
+  std::ofstream(folder_ / "kubeconfig") << with_context(api_server_.kubeconfig(), ns_);
   rest_.create("/api/v1/namespaces", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", ns_));
-  diary_ = std::make_unique<Diary>(kube_server().client(), ns_);
+  diary_ = std::make_unique<Diary>(api_server_.client(), ns_);
 }
 
 Stage::~Stage() {

@@ -41,7 +41,8 @@ enum class Families { V4, Both };
 
 class Stage {
  public:
-  explicit Stage(Families families = Families::V4);
+  /// `api_server`: flags of kube-apiserver. Stages with the same flags share one.
+  explicit Stage(Families families = Families::V4, const Flags& api_server = {});
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -118,6 +119,7 @@ class Stage {
   /// Images that kindlb builds go with the binary, unless they were there before.
   void note_images();
 
+  const test::KubeServer& api_server_;
   const std::string tag_;
   const std::string ns_;
   docker::Network network_;

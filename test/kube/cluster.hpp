@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace kindlb::test {
 
@@ -36,6 +37,13 @@ inline bool eventually(const std::function<bool()>& holds) {
 inline std::string unique(const std::string& name) {
   static int count = 0;
   return name + "-" + std::to_string(++count);
+}
+
+/// An ingress that was written, as this server keeps it.
+inline std::vector<core::Ingress> as_kept(std::vector<core::Ingress> ingress) {
+  for (auto& entry : ingress)
+    if (!kube_keeps_ip_mode()) entry.ip_mode.clear();
+  return ingress;
 }
 
 class Namespace {

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace kindlb::test {
 
@@ -121,8 +122,31 @@ std::string find_kube_binary(const std::string& name) {
   return {};
 }
 
-KubeServer::KubeServer()
-    : etcd_binary_(require_binary("etcd")), apiserver_binary_(require_binary("kube-apiserver")) {
+namespace {
+int ask_minor_version() {
+  const auto folder = make_folder();
+  {
+    Child asked({require_binary("kube-apiserver"), "--version"}, folder / "version");
+    asked.wait(kStartLimit);
+  }
+  std::ifstream in(folder / "version");
+  const std::string said{std::istreambuf_iterator<char>(in), {}};
+  fs::remove_all(folder);
+  const std::string before = "Kubernetes v1.";
+  if (!said.starts_with(before)) throw std::runtime_error("kube-apiserver --version: " + said);
+  return std::stoi(said.substr(before.size()));
+}
+}  // namespace
+
+int kube_minor_version() {
+  static const int version = ask_minor_version();
+  return version;
+}
+
+KubeServer::KubeServer(std::vector<std::string> flags)
+    : flags_(std::move(flags)),
+      etcd_binary_(require_binary("etcd")),
+      apiserver_binary_(require_binary("kube-apiserver")) {
   folder_ = make_folder();
   write_credentials();
   // Between choosing a port and listening on it another process may take it.
@@ -172,8 +196,9 @@ bool KubeServer::try_start() {
   write(folder_ / "kubeconfig", cert_kubeconfig_);
   etcd_ = std::make_unique<Child>(
       etcd_arguments(etcd_binary_, folder_, etcd_url, local(free_port())), folder_ / "etcd.log");
-  apiserver_ = std::make_unique<Child>(
-      apiserver_arguments(apiserver_binary_, folder_, etcd_url, port), folder_ / "apiserver.log");
+  auto arguments = apiserver_arguments(apiserver_binary_, folder_, etcd_url, port);
+  arguments.insert(arguments.end(), flags_.begin(), flags_.end());
+  apiserver_ = std::make_unique<Child>(arguments, folder_ / "apiserver.log");
   return wait_until_ready();
 }
 

@@ -18,7 +18,8 @@ class Child;
 
 class KubeServer {
  public:
-  KubeServer();
+  /// `flags`: of kube-apiserver, besides those that every test needs.
+  explicit KubeServer(std::vector<std::string> flags = {});
   ~KubeServer();
   KubeServer(const KubeServer&) = delete;
   KubeServer& operator=(const KubeServer&) = delete;
@@ -40,6 +41,7 @@ class KubeServer {
   bool wait_until_ready();
   std::string read_log(const std::string& name) const;
 
+  const std::vector<std::string> flags_;
   std::filesystem::path folder_;
   std::filesystem::path etcd_binary_;
   std::filesystem::path apiserver_binary_;
@@ -53,6 +55,13 @@ class KubeServer {
 
 /// Path of a binary in $KUBEBUILDER_ASSETS or PATH; empty when it is in neither.
 std::string find_kube_binary(const std::string& name);
+
+/// Of the kube-apiserver that a KubeServer starts: 36 for v1.36.3.
+int kube_minor_version();
+/// Whether it keeps ipMode in a Service's status. v1.29 does with a feature gate, which is off.
+inline bool kube_keeps_ip_mode() {
+  return kube_minor_version() >= 30;
+}
 
 /// Writes and reads as a test wants them: JSON text in, JSON text out. Throws on any answer that is
 /// not 2xx, except from status().
