@@ -43,8 +43,8 @@ cleanup: build ## Remove what kindlb created: proxies, volumes, images, traces o
 
 check: test-unit ## Build and run the unit tests: what `make` alone does
 
-setup: ## Install, build and start what the tests need: packages, Docker, Envoy, kube-apiserver, etcd, the previous release
-	@scripts/test.sh setup previous
+setup: ## Install, build and start what the tests need: packages, Docker, Envoy, Kubernetes, etcd, the previous release
+	@scripts/test.sh setup previous older-kube
 
 test: ## Run all tests that need no cluster, also under the sanitizers, and print a summary (PARTS="build unit": some)
 	@scripts/test.sh $(PARTS)

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# test.sh [PART...]: the tests, part by part, and a summary with the time of each. Without arguments: every part but compat,
-# which is left to `make full`. If set-up or build fails, the run stops; other parts run even if one has failed.
+# test.sh [PART...]: the tests, part by part, and a summary with the time of each. Without arguments: every part but
+# compat-supported, which is left to `make full`. If set-up or build fails, the run stops; other parts run even if one has
+# failed.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly PARTS=(setup build scripts unit wire contract previous integration asan tsan)
-readonly LONG_PARTS=(compat)
+readonly PARTS=(setup build scripts unit wire contract previous older-kube integration compat asan tsan)
+readonly LONG_PARTS=(compat-supported)
 readonly PRESET=release
-readonly OLDER_KUBE=v1.34.4 # of the oldest minor that was supported when ours was released
+readonly OLDER_KUBE=v1.29.15    # of the oldest minor that kindlb works with, as README.md says
+readonly SUPPORTED_KUBE=v1.34.4 # of the oldest minor that was supported when ours was released
 
 # Politely: what runs beside a build, such as the cluster tests of .ci/run, looks at deadlines, and a compiler does not.
 build() { nice -n 10 scripts/build.sh "$@"; } # build PRESET [TARGET...]
@@ -57,21 +59,25 @@ part_wire() { label "$PRESET" wire; }
 part_contract() { label "$PRESET" contract; }
 # Only compiles: .ci/run has this done beside tests that wait. Whoever leaves it out waits for it in integration.
 part_previous() { nice -n 10 scripts/previous-release.sh; }
+# The same, for compat.
+part_older-kube() { nice -n 10 scripts/setup-kube.sh "$OLDER_KUBE"; }
 part_integration() {
   KUBEBUILDER_ASSETS=$(scripts/setup-kube.sh --print)
   KINDLB_PREVIOUS_RELEASE=$(scripts/previous-release.sh --print)
   export KUBEBUILDER_ASSETS KINDLB_PREVIOUS_RELEASE
   label "$PRESET" integration
 }
-part_compat() {
-  KUBEBUILDER_ASSETS=$(scripts/setup-kube.sh --print "$OLDER_KUBE")
+compat() { # compat VERSION
+  KUBEBUILDER_ASSETS=$(scripts/setup-kube.sh --print "$1")
   export KUBEBUILDER_ASSETS
   local version
   version=$("$KUBEBUILDER_ASSETS/kube-apiserver" --version)
-  [[ $version == "Kubernetes $OLDER_KUBE" ]] || die "$KUBEBUILDER_ASSETS/kube-apiserver is $version, not $OLDER_KUBE: remove it"
+  [[ $version == "Kubernetes $1" ]] || die "$KUBEBUILDER_ASSETS/kube-apiserver is $version, not $1: remove it"
   say "with $version"
   label "$PRESET" compat
 }
+part_compat() { compat "$OLDER_KUBE"; }
+part_compat-supported() { compat "$SUPPORTED_KUBE"; }
 part_asan() { sanitized asan; }
 part_tsan() { sanitized tsan; }
 
