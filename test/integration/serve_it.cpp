@@ -144,7 +144,7 @@ TEST_CASE("a deleted Service goes once its proxy is gone") {
   stage.remove("web");
   REQUIRE(stage.diary().wait_gone("web", it::kPatience));
   CHECK_FALSE(stage.proxy_of(served));
-  CHECK_FALSE(stage.volume_exists(holder->volume));
+  stage.until("its volume goes, too", [&] { return !stage.volume_exists(holder->volume); });
   CHECK(http_get(it::target_of(served), std::chrono::seconds(1)) != "hello");
 }
 
