@@ -14,8 +14,8 @@ namespace {
 const std::vector<std::string> kNames = {"web-1", "web-2", "web-3"};
 
 /// Three Services, served.
-struct Served {
-  explicit Served(std::size_t per_proxy, std::size_t warm = 1)
+struct ThreeServices {
+  explicit ThreeServices(std::size_t per_proxy, std::size_t warm = 1)
       : kindlb(world, {.warm_proxies = warm, .services_per_proxy = per_proxy, .heartbeats = true}) {
     for (const auto& name : kNames)
       world.add_service(a_service().named("default/" + name).with_port(80));
@@ -38,13 +38,13 @@ struct Served {
   Kindlb kindlb;
 };
 
-struct Fault {
+struct ProxyFault {
   std::string name;
   void (*begin)(testing::FakeProxyHost& host, const std::string& id);
   std::string text;
 };
 
-const std::vector<Fault> kFaults = {
+const std::vector<ProxyFault> kProxyFaults = {
     {"paused", [](auto& host, auto& id) { host.pause(id); }, "its container is paused"},
     {"disconnected", [](auto& host, auto& id) { host.disconnect_network(id); },
      "its container is disconnected from its network"},
@@ -58,10 +58,10 @@ const std::vector<Fault> kFaults = {
 
 TEST_CASE("a fault is in the conditions within 5 s and healed within 10 s, at the same address") {
   for (const std::size_t per_proxy : {1U, 0U})
-    for (const auto& fault : kFaults) {
+    for (const auto& fault : kProxyFaults) {
       CAPTURE(per_proxy);
       CAPTURE(fault.name);
-      Served served(per_proxy);
+      ThreeServices served(per_proxy);
       auto& world = served.world;
       const auto address = world.address("default/web-1");
       const auto broken = served.holder();
@@ -94,7 +94,7 @@ TEST_CASE("a fault is in the conditions within 5 s and healed within 10 s, at th
 TEST_CASE("the address appears on the new proxy only after the old one is gone") {
   for (const std::size_t per_proxy : {1U, 0U}) {
     CAPTURE(per_proxy);
-    Served served(per_proxy);
+    ThreeServices served(per_proxy);
     auto& world = served.world;
     const auto broken = served.holder();
     world.host.fail_next("remove", {core::ErrorKind::Unavailable, "remove", "busy"}, 3);
@@ -111,7 +111,7 @@ TEST_CASE("the address appears on the new proxy only after the old one is gone")
 }
 
 TEST_CASE("a short pause is told and undone, and nothing moves") {
-  Served served(0);
+  ThreeServices served(0);
   auto& world = served.world;
   const auto holder = served.holder();
   const auto writes = world.writes();
@@ -126,7 +126,7 @@ TEST_CASE("a short pause is told and undone, and nothing moves") {
 }
 
 TEST_CASE("an engine that cannot make another proxy is quoted") {
-  Served served(1, 0);
+  ThreeServices served(1, 0);
   auto& world = served.world;
   world.host.fail_next("create", {core::ErrorKind::Invalid, "create", "no space left"}, 3);
   world.host.pause(served.holder());
@@ -138,7 +138,7 @@ TEST_CASE("an engine that cannot make another proxy is quoted") {
 }
 
 TEST_CASE("proxies that break again and again are not a storm of containers and writes") {
-  Served served(1);
+  ThreeServices served(1);
   auto& world = served.world;
   const auto uid = world.service("default/web-1").uid;
   const auto creations = world.journal.count("create");
@@ -159,7 +159,7 @@ TEST_CASE("whatever else happens to a proxy's container is healed within 10 s") 
     for (const std::string_view what : {"killed", "removed", "restarted", "paused and killed"}) {
       CAPTURE(what);
       CAPTURE(per_proxy);
-      Served served(per_proxy);
+      ThreeServices served(per_proxy);
       auto& world = served.world;
       const auto id = served.holder();
       const auto begin = world.clock.now();
@@ -179,7 +179,7 @@ TEST_CASE("whatever else happens to a proxy's container is healed within 10 s") 
 }
 
 TEST_CASE("heartbeats alone write nothing") {
-  Served served(0);
+  ThreeServices served(0);
   const auto writes = served.world.writes();
   served.kindlb.pass(std::chrono::minutes(10));
   CHECK(served.world.writes() == writes);
