@@ -229,7 +229,8 @@ TEST_CASE("conditions are switched off, on, off and on over restarts of kindlb")
   for (const bool on : {false, true, false, true}) {
     CAPTURE(on);
     Served served(world, server->url(), on);
-    REQUIRE(served.until([&] { return conditions_of(*client) == (on ? 3U : 1U); }));
+    REQUIRE(served.until(
+        [&] { return served.api->writes() > 0 && conditions_of(*client) == (on ? 3U : 1U); }));
     CHECK(address_of(*client) == address);
     CHECK(status_of(*client)["loadBalancer"]["ingress"][0]["ipMode"] == "Proxy");
     CHECK(core::is_true(served.api->answer().status.conditions, core::kServingCondition) == on);
