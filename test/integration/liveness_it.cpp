@@ -39,7 +39,7 @@ const std::vector<Fault> kFaults = {
      [](Stage& stage, const std::string& id) {
        docker("network disconnect " + stage.network() + " " + id);
      },
-     "disconnected from its network"},
+     "network"},  // in the words of the engine's event or of the agent, whichever is faster
     {"stopped by a signal",
      [](Stage& stage, const std::string& id) {
        const auto pid = must(stage.rig.engine().containers().inspect(id)).pid;
