@@ -26,6 +26,13 @@ bool is_rejected(const DesiredState& desired) {
          desired.snapshot.proxy.rejected == desired.revision;
 }
 
+/// Return whether the proxy has rejected the desired state before and may do so again. Until it is
+/// confirmed, the rejection is reported, or the status would flap between two attempts.
+bool is_retried(const DesiredState& desired) {
+  const auto& proxy = desired.snapshot.proxy;
+  return !proxy.retried.empty() && proxy.retried == desired.revision;
+}
+
 /// Return whether the proxy serves the desired state, which is what Serving=True promises: Envoy
 /// has acknowledged this very revision and a probe has reached an endpoint. A Service that was
 /// settled before needs no new proof when only its endpoints change.
@@ -93,7 +100,7 @@ std::optional<Progress> failing(const DesiredState& desired) {
   const bool served = reported_serving(desired.service());
   const bool former = serves_previous(desired);
   const auto phase = former ? Phase::UpdateFailing : Phase::Failing;
-  if (is_rejected(desired))
+  if (is_rejected(desired) || is_retried(desired))
     return Progress{.phase = phase,
                     .message = "The proxy rejected the configuration: " + proxy.rejection};
   if (desired.snapshot.memory.trouble)
@@ -113,11 +120,11 @@ std::optional<Progress> failing(const DesiredState& desired) {
                     .message = "No ready endpoint could be reached: " + proxy.reach_detail +
                                silence_advice(desired)};
   if (endpoints_unknown(desired) && !grace_left(desired))
-    return Progress{.phase = phase,
-                    .message = "The EndpointSlices have not followed the Service: " +
-                               lag_text(desired.slices) +
-                               ". Does the EndpointSlice controller (kube-controller-manager) "
-                               "run?"};
+    return Progress{
+        .phase = phase,
+        .message = "The EndpointSlices have not followed the Service: " + lag_text(desired.slices) +
+                   ". Does the EndpointSlice controller (kube-controller-manager) "
+                   "run?"};
   return std::nullopt;
 }
 

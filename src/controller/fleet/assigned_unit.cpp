@@ -41,6 +41,7 @@ void AssignedUnit::begin_apply(std::uint64_t request, const core::Revision& revi
                                const std::vector<core::Cidr>& addresses, bool probed) {
   apply_id_ = request;
   view_.sent = revision;
+  if (revision != view_.retried) view_.retried = {};
   view_.addresses = without_prefix(addresses);
   if (probed) view_.reach = core::Reach::Unknown;
 }
@@ -73,6 +74,7 @@ bool AssignedUnit::reject(const protocol::Rejected& rejected) {
   if (releasing() || rejected.id != apply_id_) return false;
   view_.sent = {};
   view_.rejected = core::Revision::parse(rejected.revision);
+  view_.retried = {};
   view_.rejection = rejected.text;
   view_.address_refused = rejected.stage == protocol::RejectStage::Address;
   if (view_.address_refused) view_.addresses.clear();  // not assigned: another may be chosen
@@ -88,12 +90,14 @@ void AssignedUnit::adopt(const protocol::UnitState& reported) {
 }
 
 void AssignedUnit::forget_failure() {
-  forget_rejection();
+  if (!view_.rejected.empty()) view_.retried = std::exchange(view_.rejected, {});
+  view_.address_refused = false;
   view_.reach = core::Reach::Unknown;
 }
 
 void AssignedUnit::forget_rejection() {
   view_.rejected = {};
+  view_.retried = {};
   view_.rejection.clear();
   view_.address_refused = false;
 }

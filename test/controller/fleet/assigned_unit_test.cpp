@@ -61,11 +61,26 @@ TEST_CASE("a rejected revision leaves the former one acknowledged") {
   CHECK(unit.view().rejection == "duplicate listener");
   CHECK_FALSE(unit.view().address_refused);
   CHECK(unit.view().acknowledged == kFirst);
-  SUBCASE("until it is forgotten") {
+  SUBCASE("until it may be tried again, with the reason known meanwhile") {
     unit.forget_failure();
     CHECK(unit.view().rejected.empty());
-    CHECK(unit.view().rejection.empty());
+    CHECK(unit.view().retried == kSecond);
+    CHECK(unit.view().rejection == "duplicate listener");
     CHECK(unit.view().reach == Reach::Unknown);
+    SUBCASE("and confirmed") {
+      unit.begin_apply(9, kSecond, {}, false);
+      CHECK(unit.view().retried == kSecond);
+      REQUIRE(unit.confirm({9, "u1", "b.d", {}}));
+    }
+    SUBCASE("and another one is sent instead") {
+      unit.begin_apply(9, kFirst, {}, false);
+    }
+    SUBCASE("and rejected again") {
+      unit.begin_apply(9, kSecond, {}, false);
+      REQUIRE(unit.reject({9, "u1", "b.d", RejectStage::Envoy, "duplicate listener"}));
+      CHECK(unit.view().rejected == kSecond);
+    }
+    CHECK(unit.view().retried.empty());
   }
   SUBCASE("until another is confirmed") {
     unit.begin_apply(9, kSecond, {}, false);

@@ -175,10 +175,19 @@ TEST_CASE("a rejected update: the former configuration is still served, and it s
   CHECK(life.service.status.ingress[0].ports.size() == 1);
   CHECK(life.plan().empty());
 
-  SUBCASE("tried again, it works") {
-    life.proxy.rejected = {};
-    life.proxy.rejection.clear();
+  SUBCASE("tried again, it works, and nothing is written before") {
+    life.proxy.retried = std::exchange(life.proxy.rejected, {});
     const auto again = life.step();
+    CHECK_FALSE(again.write.has_value());
+    SUBCASE("at once") {}
+    SUBCASE("after another rejection") {
+      life.proxy_rejects(again, "cannot bind '172.18.255.254:443'");
+      life.proxy.retried = {};
+      CHECK(life.plan().empty());
+      life.proxy.retried = std::exchange(life.proxy.rejected, {});
+      CHECK_FALSE(life.step().write.has_value());
+    }
+    life.proxy.retried = {};
     life.proxy_confirms(again);
     life.step();
   }

@@ -65,6 +65,7 @@ struct ProxyView {
   Revision acknowledged;  ///< confirmed by Envoy since it last started
   Revision sent;          ///< in flight: not answered yet
   Revision rejected;      ///< refused, with `rejection`
+  Revision retried;       ///< refused before, with `rejection`, and tried again
   std::string rejection;
   bool address_refused = false;  ///< rejected because another host answers for the address
   Reach reach = Reach::Unknown;  ///< of the endpoints, over the path of `acknowledged`
