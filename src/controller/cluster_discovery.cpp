@@ -28,6 +28,18 @@ void ClusterDiscovery::disconnect() {
   for (auto& [name, known] : clusters_) known.feed.reset();
 }
 
+void ClusterDiscovery::on_engine_connected() {
+  node_watch_.forget_events();
+  refresh();
+}
+
+void ClusterDiscovery::on_node_event(const docker::Event& event) {
+  if (event.action == "die") node_watch_.on_died(event.id);
+  if (event.action == "start") node_watch_.on_started(event.id);
+  for (const auto* action : {"start", "die", "destroy", "pause", "unpause"})
+    if (event.action == action) refresh_soon(std::chrono::milliseconds(50));
+}
+
 void ClusterDiscovery::refresh_soon(std::chrono::milliseconds delay) {
   if (std::exchange(list_scheduled_, true)) return;
   parts_.loop.after(delay, [this] {

@@ -48,6 +48,10 @@ class ClusterDiscovery {
   /// Serve this cluster and no other. Its nodes are looked at nevertheless, where the engine has
   /// them.
   void serve_only(const GivenCluster& given);
+  /// Events may have been lost: only what the engine lists counts.
+  void on_engine_connected();
+  /// What the engine tells about a node's container.
+  void on_node_event(const docker::Event& event);
   /// List the node containers now; failures are retried.
   void refresh();
   /// The same after a delay; requests meanwhile are merged.

@@ -113,7 +113,7 @@ void Controller::watch_engine(const std::stop_token& stop) {
 void Controller::on_engine_connected() {
   networks_.refresh_all();
   fleet_.discover();
-  discovery_.refresh();
+  discovery_.on_engine_connected();
   reconciler_.retry_now();
 }
 
@@ -137,9 +137,7 @@ void Controller::on_container_event(const docker::Event& event) {
   }
   // A container that stops may free the address or port that a Service waits for.
   if (event.action == "die" || event.action == "destroy") reconciler_.retry_now();
-  if (attribute(event, kKindClusterLabel).empty()) return;
-  for (const auto* action : {"start", "die", "destroy", "pause", "unpause"})
-    if (event.action == action) discovery_.refresh_soon(std::chrono::milliseconds(50));
+  if (!attribute(event, kKindClusterLabel).empty()) discovery_.on_node_event(event);
 }
 
 }  // namespace kindlb::controller

@@ -93,7 +93,8 @@ std::set<std::string> NodeWatch::halted(const std::vector<docker::Container>& no
     const auto cluster = label(node, kKindClusterLabel);
     clusters.insert(cluster);
     const auto& seen = seen_.try_emplace(node.id, Seen{cluster, node.name}).first->second;
-    if (node.state == docker::ContainerState::Running) running.insert(seen.name);
+    if (node.state == docker::ContainerState::Running && !died_.contains(node.id))
+      running.insert(seen.name);
   }
   std::erase_if(seen_, [&](const auto& item) { return !clusters.contains(item.second.cluster); });
   std::set<std::string> out;

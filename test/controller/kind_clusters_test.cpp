@@ -188,6 +188,17 @@ TEST_CASE("nodes are halted when their containers do not run or are removed") {
     nodes[1].state = ContainerState::Running;
     CHECK(watch.halted(nodes) == Names{"kind-worker2"});
   }
+  SUBCASE("dead, although the engine lists it as running for a moment longer") {
+    watch.on_died(nodes[1].id);
+    CHECK(watch.halted(nodes) == Names{"kind-worker"});
+    SUBCASE("until it is started again") {
+      watch.on_started(nodes[1].id);
+    }
+    SUBCASE("until events were lost") {
+      watch.forget_events();
+    }
+    CHECK(watch.halted(nodes).empty());
+  }
   SUBCASE("removed: the API still lists it for a while") {
     nodes.pop_back();
     CHECK(watch.halted(nodes) == Names{"kind-worker2"});

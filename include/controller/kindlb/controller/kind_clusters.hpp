@@ -39,6 +39,13 @@ std::map<std::string, KindCluster> group_clusters(const std::vector<docker::Cont
 /// counts.
 class NodeWatch {
  public:
+  /// A node's container has died, says an event: the engine lists it as running for a moment
+  /// longer.
+  void on_died(const std::string& id) { died_.insert(id); }
+  void on_started(const std::string& id) { died_.erase(id); }
+  /// Events were lost: only what is listed counts.
+  void forget_events() { died_.clear(); }
+
   /// Return the names of halted nodes. `nodes`: all node containers that exist now.
   std::set<std::string> halted(const std::vector<docker::Container>& nodes);
 
@@ -48,6 +55,7 @@ class NodeWatch {
     std::string name;
   };
   std::map<std::string, Seen> seen_;  ///< by container id
+  std::set<std::string> died_;        ///< container ids
 };
 
 /// Return the URLs at which the API server may be reached, best first: addresses on the docker
