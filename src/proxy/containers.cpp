@@ -124,7 +124,8 @@ Result<Proxy> create_proxy(docker::Containers& containers, docker::Volumes& volu
                            const CreateOptions& options) {
   const auto spec = container_spec(options);
   const auto volume = volume_name(options.tag);
-  const auto created = volumes.create({.name = volume, .labels = {{kProxyLabel, "1"}}});
+  const auto created =
+      volumes.create({.name = volume, .labels = {{kProxyLabel, "1"}, {kPoolLabel, options.pool}}});
   if (!created) return created.error();
   auto proxy = make_container(containers, spec);
   if (!proxy) {
@@ -159,6 +160,21 @@ Result<InspectedProxy> inspect_proxy(docker::Containers& containers, const std::
 
 Result<void> start_proxy(docker::Containers& containers, const Proxy& proxy) {
   return containers.start(proxy.id);
+}
+
+std::vector<std::string> orphaned_volumes(const std::vector<docker::Volume>& volumes,
+                                          const std::vector<Proxy>& proxies,
+                                          const std::set<std::string>& kept,
+                                          const std::string& pool) {
+  auto used = kept;
+  for (const auto& proxy : proxies) used.insert(proxy.volume);
+  std::vector<std::string> out;
+  for (const auto& volume : volumes) {
+    const auto owner = label_of(volume.labels, kPoolLabel);
+    const bool ours = parse_volume_name(volume.name) && (owner.empty() || owner == pool);
+    if (ours && !used.contains(volume.name)) out.push_back(volume.name);
+  }
+  return out;
 }
 
 Result<void> remove_proxy(docker::Containers& containers, docker::Volumes& volumes,

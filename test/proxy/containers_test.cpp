@@ -230,3 +230,26 @@ TEST_CASE_FIXTURE(World, "only proxies are inspected") {
   CHECK(proxy::inspect_proxy(engine.containers(), id).error().kind == ErrorKind::NotFound);
   CHECK(proxy::inspect_proxy(engine.containers(), "gone").error().kind == ErrorKind::NotFound);
 }
+
+TEST_CASE("a volume without a proxy is an orphan, unless it is another's or about to get one") {
+  const auto volume = [](const std::string& name, const std::string& pool) {
+    docker::Volume out{.name = name, .labels = {{proxy::kProxyLabel, "1"}}};
+    if (!pool.empty()) out.labels.emplace(proxy::kPoolLabel, pool);
+    return out;
+  };
+  const std::vector volumes = {
+      volume("kindlb-00000001", "mine"), volume("kindlb-00000002", "mine"),
+      volume("kindlb-00000003", "mine"), volume("kindlb-00000004", "theirs"),
+      volume("kindlb-00000005", ""),     volume("precious", "mine")};
+  const std::vector<proxy::Proxy> proxies = {{.id = "a", .volume = "kindlb-00000001"}};
+  CHECK(proxy::orphaned_volumes(volumes, proxies, {"kindlb-00000002"}, "mine") ==
+        std::vector<std::string>{"kindlb-00000003", "kindlb-00000005"});
+}
+
+TEST_CASE("a volume names the pool of its proxy") {
+  World world;
+  REQUIRE(proxy::create_proxy(world.engine.containers(), world.engine.volumes(), options()));
+  const auto volumes = world.engine.volumes().list({});
+  REQUIRE(volumes->size() == 1);
+  CHECK(volumes->front().labels.at(proxy::kPoolLabel) == "mine");
+}

@@ -54,6 +54,11 @@ void AsyncHost::remove(const std::string& id, Done done) {
   run_then(executor_, loop_, work, std::move(done));
 }
 
+void AsyncHost::remove_orphans(Done done) {
+  run_then(
+      executor_, loop_, [&host = host_] { return host.remove_orphans(); }, std::move(done));
+}
+
 bool AsyncHost::send(const std::string& id, const protocol::Message& message) {
   return host_.send(id, message);
 }

@@ -37,6 +37,7 @@ class AsyncHost {
   void rename_shared(const std::string& id, const std::string& cluster, unsigned number, Done done);
   /// Close the channel, then remove the container and its volume.
   void remove(const std::string& id, Done done);
+  void remove_orphans(Done done);
 
   // Neither waits.
   bool send(const std::string& id, const protocol::Message& message);

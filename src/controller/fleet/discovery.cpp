@@ -50,6 +50,10 @@ void Discovery::on_listed(std::set<std::string> before,
   for (auto& found : own) callbacks_.found(std::move(found));
   done_ = true;
   callbacks_.finished();
+  host_.remove_orphans([](const core::Result<void>& removed) {
+    if (!removed.ok())
+      log::warn("cannot remove a volume without a proxy: {}", removed.error().text());
+  });
   if (std::exchange(run_again_, false)) run();
 }
 

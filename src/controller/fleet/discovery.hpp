@@ -1,8 +1,8 @@
 #pragma once
 // Finds the proxies that exist on the engine: at the start, and whenever events may have been
 // missed. What becomes of them is the fleet's business, except for proxies of other kindlbs on this
-// engine: those are never touched, and only their addresses are kept, which are not free. Lives on
-// the loop's thread.
+// engine: those are never touched, and only their addresses are kept, which are not free. Has what
+// a killed kindlb left half made removed after each listing. Lives on the loop's thread.
 //
 // Invariants:
 //  - At most one listing is under way. Calls meanwhile are merged into one more, because the one

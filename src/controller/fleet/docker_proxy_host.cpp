@@ -122,16 +122,26 @@ core::Result<HostedProxy> DockerProxyHost::create(const std::string& network) {
   options.uid = *uid;
   options.tag = proxy::random_tag();
   options.pool = pool_;
-  auto created = proxy::create_proxy(engine_.containers(), engine_.volumes(), options);
-  if (created.ok()) cache_proxy(*created);
-  {
-    const std::lock_guard lock(mutex_);
-    reserved_uids_.erase(*uid);
-  }
+  const auto created = create_reserved(options);
   if (!created.ok()) return created.error();
   auto out = hosted(*created);
   out.running = true;
   return out;
+}
+
+/// Create a proxy whose uid is reserved. Meanwhile its volume, too, belongs to nobody else.
+core::Result<proxy::Proxy> DockerProxyHost::create_reserved(const proxy::CreateOptions& options) {
+  const auto volume = proxy::volume_name(options.tag);
+  {
+    const std::lock_guard lock(mutex_);
+    reserved_volumes_.insert(volume);
+  }
+  auto created = proxy::create_proxy(engine_.containers(), engine_.volumes(), options);
+  if (created.ok()) cache_proxy(*created);
+  const std::lock_guard lock(mutex_);
+  reserved_uids_.erase(options.uid);
+  reserved_volumes_.erase(volume);
+  return created;
 }
 
 core::Result<void> DockerProxyHost::start(const std::string& id) {
@@ -155,6 +165,26 @@ core::Result<void> DockerProxyHost::remove(const std::string& id) {
   const std::lock_guard lock(mutex_);
   known_.erase(id);
   return removed;
+}
+
+/// In this order, so that no volume that is being given its container is taken for an orphan: a
+/// volume in the list was reserved when it was made, and is so until its container is listed.
+core::Result<void> DockerProxyHost::remove_orphans() {
+  const auto volumes = engine_.volumes().list({std::string(proxy::kProxyLabel) + "=1"});
+  if (!volumes.ok()) return volumes.error();
+  std::set<std::string> reserved;
+  {
+    const std::lock_guard lock(mutex_);
+    reserved = reserved_volumes_;
+  }
+  const auto proxies = proxy::list_proxies(engine_.containers());
+  if (!proxies.ok()) return proxies.error();
+  core::Result<void> out;
+  for (const auto& name : proxy::orphaned_volumes(*volumes, *proxies, reserved, pool_))
+    if (auto removed = engine_.volumes().remove(name);
+        !removed.ok() && removed.error().kind != core::ErrorKind::NotFound)
+      out = removed.error();
+  return out;
 }
 
 core::Result<void> DockerProxyHost::connect(const std::string& id) {

@@ -34,6 +34,7 @@ class DockerProxyHost final : public ProxyHost {
   core::Result<void> rename_shared(const std::string& id, const std::string& cluster,
                                    unsigned number) override;
   core::Result<void> remove(const std::string& id) override;
+  core::Result<void> remove_orphans() override;
   core::Result<void> connect(const std::string& id) override;
   bool send(const std::string& id, const protocol::Message& message) override;
   void disconnect(const std::string& id) override;
@@ -43,6 +44,7 @@ class DockerProxyHost final : public ProxyHost {
   void read_states(std::vector<HostedProxy>& proxies);
   /// Choose a uid that no proxy has and no thread is about to use; see proxy::kFirstUid.
   core::Result<std::uint32_t> reserve_uid();
+  core::Result<proxy::Proxy> create_reserved(const proxy::CreateOptions& options);
   void cache_proxy(const proxy::Proxy& proxy);
   proxy::Proxy cached_proxy(const std::string& id);
 
@@ -54,6 +56,7 @@ class DockerProxyHost final : public ProxyHost {
   std::mutex mutex_;
   std::map<std::string, proxy::Proxy> known_;  ///< by id: removal needs the volume's name
   std::set<std::uint32_t> reserved_uids_;      ///< of containers being created
+  std::set<std::string> reserved_volumes_;     ///< of the same
   proxy::ChannelHub hub_;                      // last: its thread uses the other members
 };
 

@@ -62,6 +62,9 @@ class ProxyHost {
   /// Remove the container and its volume. A container that does not exist counts as removed.
   virtual core::Result<void> remove(const std::string& id) = 0;
 
+  /// Remove what a kindlb that was killed has left of proxies: volumes without a container.
+  virtual core::Result<void> remove_orphans() = 0;
+
   /// Open a channel, in place of a former one; the agent's Hello follows.
   virtual core::Result<void> connect(const std::string& id) = 0;
   /// Queue a message. False: there is no channel, or its agent has stopped reading.

@@ -79,3 +79,11 @@ TEST_CASE_FIXTURE(DiscoveryRig, "of other kindlbs' proxies only the addresses ar
   act([&] { discovery.forget(id); });
   CHECK(discovery.foreign_addresses("kind").empty());
 }
+
+TEST_CASE_FIXTURE(DiscoveryRig, "what a killed kindlb left half made is removed after a listing") {
+  host.fail_next("list", kAway);
+  run();
+  CHECK(journal.count("remove_orphans") == 0);
+  pass(seconds(1));
+  CHECK(journal.count("remove_orphans") == 1);
+}

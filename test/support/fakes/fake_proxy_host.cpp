@@ -323,6 +323,12 @@ core::Result<void> FakeProxyHost::rename_shared(const std::string& id, const std
   return {};
 }
 
+core::Result<void> FakeProxyHost::remove_orphans() {
+  const std::lock_guard lock(mutex_);
+  if (auto error = enter("remove_orphans", "")) return *error;
+  return {};
+}
+
 core::Result<void> FakeProxyHost::remove(const std::string& id) {
   bool was_running = false;
   bool was_there = false;

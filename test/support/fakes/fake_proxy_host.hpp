@@ -100,6 +100,7 @@ class FakeProxyHost final : public controller::ProxyHost {
   core::Result<void> rename_shared(const std::string& id, const std::string& cluster,
                                    unsigned number) override;
   core::Result<void> remove(const std::string& id) override;
+  core::Result<void> remove_orphans() override;
   core::Result<void> connect(const std::string& id) override;
   bool send(const std::string& id, const protocol::Message& message) override;
   void disconnect(const std::string& id) override;

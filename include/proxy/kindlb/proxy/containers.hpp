@@ -120,6 +120,14 @@ struct InspectedProxy {
 /// Look at a proxy whose agent is silent. NotFound: it is gone, or is no proxy.
 core::Result<InspectedProxy> inspect_proxy(docker::Containers& containers, const std::string& id);
 core::Result<void> start_proxy(docker::Containers& containers, const Proxy& proxy);
+/// Return the names of that pool's volumes which no proxy has: kindlb was killed between making a
+/// volume and its container, or between removing them. `kept`: of proxies that are being created.
+/// Volumes of earlier releases name no pool, and count as everybody's.
+std::vector<std::string> orphaned_volumes(const std::vector<docker::Volume>& volumes,
+                                          const std::vector<Proxy>& proxies,
+                                          const std::set<std::string>& kept,
+                                          const std::string& pool);
+
 /// Remove the container, then its volume. What does not exist counts as removed, so that a removal
 /// that failed half-way can be repeated.
 core::Result<void> remove_proxy(docker::Containers& containers, docker::Volumes& volumes,
