@@ -7,7 +7,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # The commit of that release. The first change after a release names it here.
-readonly PREVIOUS_RELEASE=0a10c4a70719d996e8dbd21cb418c8ee26aafe6b
+readonly PREVIOUS_RELEASE=90031edaa74af7f154da974daeddd8b4bc7aa1ac
 readonly PROGRAMS=(kindlb kindlb-agent kindlb-echo)
 readonly KEPT=$CACHE/previous-release
 readonly BUILT=$KEPT/$PREVIOUS_RELEASE
