@@ -1,5 +1,5 @@
 # Each target is a line or two that calls a script, so that a laptop and CI run the same.
-# Variables: ARGS (flags for `make run`, `make demo` and `make cleanup`), JOBS (compilers at a time), KINDLB_ENVOY_IMAGE,
+# Variables: ARGS (flags for `make run`, `make demo`, `make cleanup` and `make faults`), JOBS (compilers at a time), KINDLB_ENVOY_IMAGE,
 # KINDLB_PREVIOUS_RELEASE, KUBEBUILDER_ASSETS, DOCKER_HOST; of the cluster targets NAME (kind), FAMILY (ipv4, dual, ipv6),
 # WORKERS (2), PROXY (iptables, nftables), of e2e FOCUS and PROCS, and of e2e and test PARTS.
 
@@ -17,8 +17,8 @@ export JOBS NAME FAMILY WORKERS PROXY FOCUS PROCS ARGS
 
 PROGRAMS := kindlb kindlb-agent kindlb-echo
 
-.PHONY: check help setup build run demo version cleanup test test-unit test-asan test-tsan full bench lint fmt coverage \
-  clean cluster cluster-delete e2e e2e-dual e2e-nftables
+.PHONY: check help setup build run demo version cleanup test test-unit test-asan test-tsan full faults bench lint fmt \
+  coverage clean cluster cluster-delete e2e e2e-dual e2e-nftables
 
 ##@ Use it
 
@@ -75,6 +75,9 @@ e2e-dual: ## Run them on a dual-stack cluster
 
 e2e-nftables: ## Run them on a cluster where kube-proxy uses nftables
 	@$(MAKE) e2e NAME=nftables PROXY=nftables PARTS="$(or $(PARTS),official conformance services)"
+
+faults: build ## Cause every fault on a kind cluster under traffic and judge what clients and the status show (ARGS=--help)
+	@scripts/faults.sh $(ARGS)
 
 bench: ## Run the benchmarks
 	@scripts/bench.sh $(ARGS)

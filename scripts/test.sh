@@ -12,7 +12,7 @@ readonly OLDER_KUBE=v1.29.15    # of the oldest minor that kindlb works with, as
 readonly SUPPORTED_KUBE=v1.34.4 # of the oldest minor that was supported when ours was released
 
 # Politely: what runs beside a build, such as the cluster tests of .ci/run, looks at deadlines, and a compiler does not.
-build() { nice -n 10 scripts/build.sh "$@"; } # build PRESET [TARGET...]
+build() { nice -n 19 scripts/build.sh "$@"; } # build PRESET [TARGET...]
 
 label() { # label PRESET LABELS [CTEST-OPTION...]
   local preset=$1 labels=$2
@@ -58,9 +58,9 @@ part_unit() { label "$PRESET" unit --parallel "$(nproc)"; }
 part_wire() { label "$PRESET" wire; }
 part_contract() { label "$PRESET" contract; }
 # Only compiles: .ci/run has this done beside tests that wait. Whoever leaves it out waits for it in integration.
-part_previous() { nice -n 10 scripts/previous-release.sh; }
+part_previous() { nice -n 19 scripts/previous-release.sh; }
 # The same, for compat.
-part_older-kube() { nice -n 10 scripts/setup-kube.sh "$OLDER_KUBE"; }
+part_older-kube() { nice -n 19 scripts/setup-kube.sh "$OLDER_KUBE"; }
 part_integration() {
   KUBEBUILDER_ASSETS=$(scripts/setup-kube.sh --print)
   KINDLB_PREVIOUS_RELEASE=$(scripts/previous-release.sh --print)

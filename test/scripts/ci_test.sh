@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What .ci/run and `make full` do when stages fail, hang or are interrupted: the table at the end, the exit code, and that the
-# clusters are removed. make and scripts/e2e.sh are stand-ins, and so is timeout, which has less patience.
+# clusters are removed. make, scripts/e2e.sh and scripts/faults.sh are stand-ins, and so is timeout, which has less patience.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -16,7 +16,7 @@ cat >"$work/path/make" <<'STAND_IN'
 #!/bin/bash
 case "$*" in
   'test PARTS=setup') set -- setup ;;
-  *'PARTS=build scripts'*) set -- without-docker ;;
+  *'PARTS=build previous'*) set -- without-docker ;;
   *'PARTS=build contract'*) set -- with-docker "${@:2}" ;;
 esac
 [[ -z ${KINDLB_FULL:-} ]] || set -- "$@" full
@@ -39,6 +39,10 @@ STAND_IN
 cat >"$work/scripts/e2e.sh" <<'STAND_IN'
 #!/bin/bash
 exec make e2e NAME="$NAME" ${FAMILY:+"FAMILY=$FAMILY"} ${PROXY:+"PROXY=$PROXY"} "$@"
+STAND_IN
+cat >"$work/scripts/faults.sh" <<'STAND_IN'
+#!/bin/bash
+exec make faults ${NAME:+"NAME=$NAME"} "$@"
 STAND_IN
 cat >"$work/path/timeout" <<'STAND_IN'
 #!/bin/bash
@@ -99,51 +103,55 @@ readonly CI=.ci/run FULL=scripts/full.sh
 readonly REMOVED='cluster-delete NAME=ci,cluster-delete NAME=e2e-other'
 readonly DOCKER='with-docker PARTS=build contract integration compat'
 readonly UP_TO_E2E="setup,build,$REMOVED,e2e NAME=ci"
-readonly EVERYTHING="$UP_TO_E2E,$REMOVED,$DOCKER"
+readonly FAULTS='faults NAME=ci --groups proxy --proxies own'
+readonly EVERYTHING="$UP_TO_E2E,$FAULTS,$REMOVED,$DOCKER"
 
 run $CI ''
 [[ $(made_beside) == 1 ]] || fail 'tests without Docker do not run once'
-expect 'all is well' 0 $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
+expect 'all is well' 0 $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nfaults ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
 SLOW=yes run $CI ''
 [[ -e $OVERLAP ]] || fail 'tests with Docker wait for those without'
-expect 'slow compilers' 0 $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
+expect 'slow compilers' 0 $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nfaults ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
 run $CI setup
-expect 'no set-up' 1 $'setup FAILED\nbuild not run\ne2e not run\nwithout-docker not run\nclean-up not run\nwith-docker not run' setup
+expect 'no set-up' 1 $'setup FAILED\nbuild not run\ne2e not run\nwithout-docker not run\nfaults not run\nclean-up not run\nwith-docker not run' setup
 run $CI build
-expect 'no build' 1 $'setup ok\nbuild FAILED\ne2e not run\nwithout-docker not run\nclean-up not run\nwith-docker not run' setup,build
+expect 'no build' 1 $'setup ok\nbuild FAILED\ne2e not run\nwithout-docker not run\nfaults not run\nclean-up not run\nwith-docker not run' setup,build
 run $CI without-docker
 expect 'a test without Docker fails' 1 \
-  $'setup ok\nbuild ok\ne2e ok\nwithout-docker FAILED\nclean-up ok\nwith-docker ok' "$EVERYTHING"
+  $'setup ok\nbuild ok\ne2e ok\nwithout-docker FAILED\nfaults ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
 run $CI e2e
-expect 'a cluster test fails' 1 $'setup ok\nbuild ok\ne2e FAILED\nwithout-docker ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
+expect 'a cluster test fails' 1 $'setup ok\nbuild ok\ne2e FAILED\nwithout-docker ok\nfaults ok\nclean-up ok\nwith-docker ok' "$EVERYTHING"
+run $CI faults
+expect 'a fault is not healed' 1 \
+  $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nfaults FAILED\nclean-up ok\nwith-docker ok' "$EVERYTHING"
 run $CI cluster-delete
-expect 'a cluster stays' 1 $'setup ok\nbuild ok\ne2e FAILED\nwithout-docker ok\nclean-up FAILED\nwith-docker ok' \
-  "setup,build,$REMOVED,$REMOVED,$DOCKER"
+expect 'a cluster stays' 1 $'setup ok\nbuild ok\ne2e FAILED\nwithout-docker ok\nfaults ok\nclean-up FAILED\nwith-docker ok' \
+  "setup,build,$REMOVED,$FAULTS,$REMOVED,$DOCKER"
 run $CI with-docker
-expect 'a test with Docker fails' 1 $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nclean-up ok\nwith-docker FAILED' "$EVERYTHING"
+expect 'a test with Docker fails' 1 $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nfaults ok\nclean-up ok\nwith-docker FAILED' "$EVERYTHING"
 run $CI '' e2e 3 # enough for the stand-in to start, on a busy machine too
-expect 'a cluster test hangs' 1 $'setup ok\nbuild ok\ne2e over 50m\nwithout-docker ok\nclean-up ok\nwith-docker ok' \
-  "$UP_TO_E2E,e2e is over,$REMOVED,$DOCKER"
+expect 'a cluster test hangs' 1 $'setup ok\nbuild ok\ne2e over 50m\nwithout-docker ok\nfaults ok\nclean-up ok\nwith-docker ok' \
+  "$UP_TO_E2E,e2e is over,$FAULTS,$REMOVED,$DOCKER"
 interrupt $CI e2e
 expect 'CI ends it during the cluster tests' 1 \
-  $'setup ok\nbuild ok\ne2e interrupted\nwithout-docker ok\nclean-up ok\nwith-docker not run' "$UP_TO_E2E,e2e is over,$REMOVED"
+  $'setup ok\nbuild ok\ne2e interrupted\nwithout-docker ok\nfaults not run\nclean-up ok\nwith-docker not run' "$UP_TO_E2E,e2e is over,$REMOVED"
 interrupt $CI with-docker
 expect 'CI ends it after the cluster tests' 1 \
-  $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nclean-up ok\nwith-docker interrupted' "$EVERYTHING,with-docker is over"
+  $'setup ok\nbuild ok\ne2e ok\nwithout-docker ok\nfaults ok\nclean-up ok\nwith-docker interrupted' "$EVERYTHING,with-docker is over"
 
 readonly FULL_REMOVED='cluster-delete NAME=full,cluster-delete NAME=full-dual,cluster-delete NAME=full-nftables,cluster-delete NAME=e2e-other'
 full_made="setup,build,$FULL_REMOVED,e2e NAME=full"
 run $FULL setup
 grep -q 'minutes' "$work/said" || fail 'make full does not say how long it takes'
-expect 'full: no set-up' 1 "$(printf '%s not run\n' build e2e without-docker e2e-dual e2e-nftables clean-up with-docker |
+expect 'full: no set-up' 1 "$(printf '%s not run\n' build e2e without-docker e2e-dual e2e-nftables clean-up faults with-docker |
   sed '1i setup FAILED')" setup
 interrupt $FULL e2e
 expect 'full: interrupted' 1 "$(printf '%s\n' 'setup ok' 'build ok' 'e2e interrupted' 'without-docker ok' 'e2e-dual not run' \
-  'e2e-nftables not run' 'clean-up ok' 'with-docker not run')" "$full_made,e2e is over,$FULL_REMOVED"
+  'e2e-nftables not run' 'clean-up ok' 'faults not run' 'with-docker not run')" "$full_made,e2e is over,$FULL_REMOVED"
 run $FULL ''
 others='official conformance services'
 full_made+=",$FULL_REMOVED,e2e NAME=full-dual FAMILY=dual $others,$FULL_REMOVED,e2e NAME=full-nftables PROXY=nftables $others"
-expect 'full: all is well' 0 "$(printf '%s ok\n' setup build e2e without-docker e2e-dual e2e-nftables clean-up with-docker)" \
-  "$full_made,$FULL_REMOVED,$DOCKER compat-supported full"
+expect 'full: all is well' 0 "$(printf '%s ok\n' setup build e2e without-docker e2e-dual e2e-nftables clean-up faults with-docker)" \
+  "$full_made,$FULL_REMOVED,faults,$DOCKER compat-supported full"
 
 ((failures == 0))
