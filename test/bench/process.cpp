@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -73,6 +74,14 @@ milliseconds Process::wait_for_log(const std::string& text, std::chrono::seconds
     std::this_thread::sleep_for(milliseconds(2));
   }
   return milliseconds(-1);
+}
+
+double cpu_seconds(pid_t pid) {
+  clockid_t clock = 0;
+  timespec used{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+    throw std::runtime_error("process " + std::to_string(pid) + " has ended");
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
 }  // namespace kindlb::bench

@@ -18,6 +18,7 @@ class Process {
 
   /// Sends SIGTERM; how long it took to end.
   std::chrono::milliseconds stop();
+  pid_t pid() const { return pid_; }
   /// VmRSS in kB.
   long resident_kb() const;
   /// Waits until the log holds `text`; how long after the start. Negative: not within the limit.
@@ -29,5 +30,9 @@ class Process {
   std::string log_;
   std::chrono::steady_clock::time_point started_;
 };
+
+/// Return the processor time, in seconds, that all threads of any process have used so far: the
+/// utime and stime of /proc, which are rounded to 10 ms there. Throws when it does not run.
+double cpu_seconds(pid_t pid);
 
 }  // namespace kindlb::bench

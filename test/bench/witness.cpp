@@ -29,6 +29,17 @@ Sighting Witness::sighting(const std::string& service) {
   return seen_[service];
 }
 
+Writes Witness::writes() {
+  const std::lock_guard lock(mutex_);
+  return writes_;
+}
+
+void Witness::note_write(const std::string& service) {
+  ++writes_.count;
+  writes_.last = std::chrono::steady_clock::now();
+  writes_.service = service;
+}
+
 void Witness::services_listed(std::vector<core::Service> all) {
   for (auto& service : all) service_changed(std::move(service));
 }
@@ -36,6 +47,7 @@ void Witness::services_listed(std::vector<core::Service> all) {
 void Witness::service_changed(core::Service service) {
   const std::lock_guard lock(mutex_);
   auto& sighting = seen_[service.key.name];
+  if (sighting.resource_version != service.resource_version) note_write(service.key.name);
   sighting.resource_version = service.resource_version;
   const bool serves = core::is_true(service.status.conditions, core::kServingCondition) &&
                       !service.status.ingress.empty();
@@ -49,6 +61,7 @@ void Witness::service_changed(core::Service service) {
 void Witness::service_deleted(const core::ServiceKey& key) {
   const std::lock_guard lock(mutex_);
   seen_.erase(key.name);
+  note_write(key.name);
   changed_.notify_all();
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,13 @@ struct Sighting {
   std::string resource_version;
 };
 
+/// Changes of Services in the API, by whomever.
+struct Writes {
+  std::size_t count = 0;
+  Moment last = std::chrono::steady_clock::now();
+  std::string service;  ///< of the last one
+};
+
 class Witness final : public kube::Observer {
  public:
   explicit Witness(std::shared_ptr<http::Client> client);
@@ -30,6 +38,8 @@ class Witness final : public kube::Observer {
   std::optional<Sighting> wait_serving(const std::string& service, std::chrono::seconds limit);
   bool wait_gone(const std::string& service, std::chrono::seconds limit);
   Sighting sighting(const std::string& service);
+  /// Return what was seen so far. A version that was replaced while no watch was open is missing.
+  Writes writes();
 
   void services_listed(std::vector<core::Service> all) override;
   void service_changed(core::Service service) override;
@@ -43,9 +53,12 @@ class Witness final : public kube::Observer {
   void watch_state(const std::string&, const core::Result<void>&) override {}
 
  private:
+  void note_write(const std::string& service);  ///< with the lock held
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Sighting> seen_;
+  Writes writes_;
   std::unique_ptr<kube::Reflectors> reflectors_;
 };
 
