@@ -12,6 +12,16 @@ namespace {
 
 constexpr core::Backoff kClusterBackoff{std::chrono::milliseconds(500),
                                         std::chrono::milliseconds(5'000)};
+/// How long a node counts as being stopped: what `docker stop` waits by default, and a bit.
+constexpr std::chrono::seconds kStopTimeout{15};
+
+/// A signal that ends a kind node, whose first process is systemd: SIGRTMIN+3, which `docker stop`
+/// sends, and SIGKILL.
+bool stops_node(const docker::Event& event) {
+  const auto signal = event.attributes.find("signal");
+  return event.action == "kill" && signal != event.attributes.end() &&
+         (signal->second == "37" || signal->second == "9");
+}
 
 }  // namespace
 
@@ -33,7 +43,18 @@ void ClusterDiscovery::on_engine_connected() {
   refresh();
 }
 
+/// A signal does not always end a container.
+void ClusterDiscovery::on_node_stopping(const std::string& id) {
+  node_watch_.on_stopping(id);
+  refresh_soon(std::chrono::milliseconds(0));
+  parts_.loop.after(kStopTimeout, [this, id] {
+    node_watch_.on_survived(id);
+    refresh_soon(std::chrono::milliseconds(0));
+  });
+}
+
 void ClusterDiscovery::on_node_event(const docker::Event& event) {
+  if (stops_node(event)) on_node_stopping(event.id);
   if (event.action == "die") node_watch_.on_died(event.id);
   if (event.action == "start") node_watch_.on_started(event.id);
   for (const auto* action : {"start", "die", "destroy", "pause", "unpause"})

@@ -69,6 +69,7 @@ class ClusterDiscovery {
   };
 
   void listed(const std::vector<docker::Container>& nodes);
+  void on_node_stopping(const std::string& id);
   void sync(const KindCluster& cluster);
   void connect(const KindCluster& cluster);
   void connected(const KindCluster& cluster, core::Result<ClusterConnection> result);

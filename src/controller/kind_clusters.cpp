@@ -86,6 +86,16 @@ std::map<std::string, KindCluster> group_clusters(const std::vector<docker::Cont
   return out;
 }
 
+void NodeWatch::on_started(const std::string& id) {
+  stopping_.erase(id);
+  died_.erase(id);
+}
+
+void NodeWatch::forget_events() {
+  stopping_.clear();
+  died_.clear();
+}
+
 std::set<std::string> NodeWatch::halted(const std::vector<docker::Container>& nodes) {
   std::set<std::string> clusters;
   std::set<std::string> running;
@@ -93,8 +103,8 @@ std::set<std::string> NodeWatch::halted(const std::vector<docker::Container>& no
     const auto cluster = label(node, kKindClusterLabel);
     clusters.insert(cluster);
     const auto& seen = seen_.try_emplace(node.id, Seen{cluster, node.name}).first->second;
-    if (node.state == docker::ContainerState::Running && !died_.contains(node.id))
-      running.insert(seen.name);
+    const bool ending = stopping_.contains(node.id) || died_.contains(node.id);
+    if (node.state == docker::ContainerState::Running && !ending) running.insert(seen.name);
   }
   std::erase_if(seen_, [&](const auto& item) { return !clusters.contains(item.second.cluster); });
   std::set<std::string> out;

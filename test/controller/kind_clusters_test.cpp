@@ -188,6 +188,23 @@ TEST_CASE("nodes are halted when their containers do not run or are removed") {
     nodes[1].state = ContainerState::Running;
     CHECK(watch.halted(nodes) == Names{"kind-worker2"});
   }
+  SUBCASE("being stopped, while it still runs") {
+    watch.on_stopping(nodes[1].id);
+    CHECK(watch.halted(nodes) == Names{"kind-worker"});
+    SUBCASE("until it turns out to run on") {
+      watch.on_survived(nodes[1].id);
+    }
+    SUBCASE("until it has died and was started again") {
+      watch.on_died(nodes[1].id);
+      watch.on_survived(nodes[1].id);
+      CHECK(watch.halted(nodes) == Names{"kind-worker"});
+      watch.on_started(nodes[1].id);
+    }
+    SUBCASE("until events were lost") {
+      watch.forget_events();
+    }
+    CHECK(watch.halted(nodes).empty());
+  }
   SUBCASE("dead, although the engine lists it as running for a moment longer") {
     watch.on_died(nodes[1].id);
     CHECK(watch.halted(nodes) == Names{"kind-worker"});

@@ -39,12 +39,15 @@ std::map<std::string, KindCluster> group_clusters(const std::vector<docker::Cont
 /// counts.
 class NodeWatch {
  public:
-  /// A node's container has died, says an event: the engine lists it as running for a moment
-  /// longer.
+  /// A node's container is being stopped: its pods end before it does, and nobody tells the API.
+  void on_stopping(const std::string& id) { stopping_.insert(id); }
+  /// It runs on, some time after it should have stopped.
+  void on_survived(const std::string& id) { stopping_.erase(id); }
+  /// It has died, says an event: the engine lists it as running for a moment longer.
   void on_died(const std::string& id) { died_.insert(id); }
-  void on_started(const std::string& id) { died_.erase(id); }
+  void on_started(const std::string& id);
   /// Events were lost: only what is listed counts.
-  void forget_events() { died_.clear(); }
+  void forget_events();
 
   /// Return the names of halted nodes. `nodes`: all node containers that exist now.
   std::set<std::string> halted(const std::vector<docker::Container>& nodes);
@@ -55,7 +58,8 @@ class NodeWatch {
     std::string name;
   };
   std::map<std::string, Seen> seen_;  ///< by container id
-  std::set<std::string> died_;        ///< container ids
+  std::set<std::string> stopping_;    ///< container ids
+  std::set<std::string> died_;        ///< the same
 };
 
 /// Return the URLs at which the API server may be reached, best first: addresses on the docker
