@@ -29,8 +29,9 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr double kLimitPercent = 0.3;
-/// Without a write for this long, all is settled: a warm proxy is replaced much sooner.
-constexpr seconds kQuiet{10};
+/// Without a write for this long, all is settled: a Service that had to wait for its EndpointSlice
+/// is looked at once more 30 s after its creation.
+constexpr seconds kQuiet{40};
 constexpr seconds kSettleLimit{180};
 /// Created at a time.
 constexpr int kStep = 250;

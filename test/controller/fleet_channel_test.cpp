@@ -23,7 +23,7 @@ TEST_CASE_FIXTURE(Served, "an apply is acknowledged, with what the probes found"
   CHECK(host.units_of(id).at(0).owner == "kind/default/u1");
 }
 
-TEST_CASE_FIXTURE(Served, "a rejection is kept, with its text, until it is forgotten") {
+TEST_CASE_FIXTURE(Served, "a rejection is kept, with its text, until it may be tried again") {
   host.reject_next(protocol::RejectStage::Envoy, "duplicate listener");
   const auto before = view("u1").acknowledged;
   const auto revision = apply("u1", 81);
@@ -33,7 +33,7 @@ TEST_CASE_FIXTURE(Served, "a rejection is kept, with its text, until it is forgo
   CHECK(view("u1").acknowledged == before);
   CHECK_FALSE(view("u1").address_refused);
   with([](auto& fleet) { fleet.forget_failure("u1"); });
-  CHECK(view("u1").rejection.empty());
+  CHECK(view("u1").retried == revision);
   CHECK(view("u1").rejected.empty());
   CHECK(until_acknowledged("u1", apply("u1", 81)));
 }

@@ -83,7 +83,7 @@ TEST_CASE_FIXTURE(DiscoveryRig, "of other kindlbs' proxies only the addresses ar
 TEST_CASE_FIXTURE(DiscoveryRig, "what a killed kindlb left half made is removed after a listing") {
   host.fail_next("list", kAway);
   run();
-  CHECK(journal.count("remove_orphans") == 0);
+  CHECK(journal.count("sweep") == 0);
   pass(seconds(1));
-  CHECK(journal.count("remove_orphans") == 1);
+  CHECK(journal.count("sweep") == 1);
 }

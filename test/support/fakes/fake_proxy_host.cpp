@@ -325,7 +325,7 @@ core::Result<void> FakeProxyHost::rename_shared(const std::string& id, const std
 
 core::Result<void> FakeProxyHost::remove_orphans() {
   const std::lock_guard lock(mutex_);
-  if (auto error = enter("remove_orphans", "")) return *error;
+  if (auto error = enter("sweep", "volumes")) return *error;
   return {};
 }
 
