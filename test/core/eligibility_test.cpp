@@ -1,6 +1,4 @@
-#include "kindlb/core/eligibility.hpp"
-
-#include "support/builders.hpp"
+#include "core/eligibility_support.hpp"
 #include "support/printing.hpp"
 
 #include <doctest/doctest.h>
@@ -10,36 +8,7 @@
 #include <string>
 
 using namespace kindlb::core;
-using kindlb::test::a_service;
-using kindlb::test::ServiceBuilder;
-using kindlb::test::web;
-
-namespace {
-
-constexpr const char* kOurClass = "kindlb.dev/envoy";
-
-/// The mark names the uid; see ServiceBuilder::named.
-ServiceBuilder once_ours(const std::string& uid = "uid-web") {
-  return a_service().with_port(80).annotated(kObservedAnnotation, "0123." + uid).with_finalizer();
-}
-
-/// As a release wrote it whose marks had no uid.
-Service ours_of_old(ServiceBuilder builder) {
-  Service out = builder.annotated(kObservedAnnotation, "0123").with_finalizer();
-  out.status.conditions = {{.type = kServingCondition, .status = ConditionStatus::True},
-                           {.type = kProvisioningCondition, .status = ConditionStatus::False}};
-  return out;
-}
-
-Policy requiring_class() {
-  return {.require_class = true};
-}
-
-Policy with_classes() {
-  return {.classes = {"example.com/a", "example.com/b"}};
-}
-
-}  // namespace
+using namespace kindlb::test;
 
 TEST_CASE("whose Service is it") {
   struct Case {
@@ -116,69 +85,6 @@ TEST_CASE("whose Service is it") {
       CHECK(claim_of(c.in, c.policy) == c.want);
     }
   }
-}
-
-TEST_CASE("a mark that was copied with a manifest is no mark") {
-  const auto copied = [] { return once_ours("uid-of-another"); };
-  struct Case {
-    const char* name;
-    Service in;
-    Claim want;
-  };
-  const Case cases[] = {
-      {"of another class", copied().of_class("example.com/x"), Claim::NotOurs},
-      {"of another class, deleted", copied().of_class("example.com/x").deleting(), Claim::NotOurs},
-      {"of another type", copied().of_type(ServiceType::ClusterIp), Claim::NotOurs},
-      {"ours by its class all the same", copied(), Claim::Ours},
-      {"ours by its class, deleted: nobody else removes the copied finalizer", copied().deleting(),
-       Claim::ReleaseDeleted},
-      {"its own mark, then another class", once_ours().of_class("example.com/x"),
-       Claim::ReleaseChanged},
-  };
-  for (const auto& c : cases) {
-    SUBCASE(c.name) {
-      CHECK(claim_of(c.in, {}) == c.want);
-    }
-  }
-  CHECK_FALSE(was_ours(copied()));
-  CHECK(last_observed(copied()).empty());
-}
-
-TEST_CASE("marks of previous releases, without a uid") {
-  const auto bare = [] { return a_service().annotated(kObservedAnnotation, "0123"); };
-  struct Case {
-    const char* name;
-    Service in;
-    Claim want;
-    bool ours;
-  };
-  const Case cases[] = {
-      {"served", ours_of_old(a_service()), Claim::Ours, true},
-      {"deleted", ours_of_old(a_service().deleting()), Claim::ReleaseDeleted, true},
-      {"type changed", ours_of_old(a_service().of_type(ServiceType::ClusterIp)),
-       Claim::ReleaseChanged, true},
-      {"another class: its provider may have written the conditions",
-       ours_of_old(a_service().of_class("example.com/x")), Claim::NotOurs, true},
-      {"copied", bare(), Claim::Ours, false},
-      {"copied with the finalizer", bare().with_finalizer(), Claim::Ours, false},
-      {"copied, another type", bare().with_finalizer().of_type(ServiceType::ClusterIp),
-       Claim::NotOurs, false},
-      {"copied, another class", bare().with_finalizer().of_class("example.com/x"), Claim::NotOurs,
-       false},
-  };
-  for (const auto& c : cases) {
-    SUBCASE(c.name) {
-      CHECK(claim_of(c.in, {}) == c.want);
-      CHECK(was_ours(c.in) == c.ours);
-      CHECK(last_observed(c.in) == (c.ours ? "0123" : ""));
-    }
-  }
-}
-
-TEST_CASE("our annotation is ownership, the finalizer is not") {
-  CHECK(was_ours(once_ours()));
-  CHECK_FALSE(was_ours(a_service().with_finalizer()));
-  CHECK_FALSE(was_ours(a_service().annotated("kindlb.dev/other", "x")));
 }
 
 TEST_CASE("the finalizer is found among others") {
