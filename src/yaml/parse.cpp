@@ -17,9 +17,11 @@ namespace kindlb::yaml {
 
 namespace {
 
-/// How many nodes aliases may add to one file, far more than any real manifest does. Without a
-/// limit a few lines can expand to billions of nodes ("billion laughs").
-constexpr std::size_t kMaxRepeated = 200'000;
+/// What anchors and aliases may repeat in one file, far more than any real manifest does: anchored
+/// nodes are kept for the aliases that may follow, and every alias is a copy. Without limits a few
+/// lines can expand to billions of nodes ("billion laughs") or gigabytes of text.
+constexpr std::size_t kMaxRepeatedNodes = 200'000;
+constexpr std::size_t kMaxRepeatedMiB = 16;
 constexpr std::size_t kMaxDepth = 256;
 
 Place place_of(const YAML::Mark& mark) {
@@ -31,10 +33,23 @@ Place place_of(const YAML::Mark& mark) {
   throw YAML::ParserException(mark, what);
 }
 
-/// Return the number of nodes in a tree. Recursion is bounded by kMaxDepth.
-std::size_t count(const Node& node) {
-  std::size_t sum = 1;
-  for (const auto& item : node.items) sum += count(item);
+/// What a copy of a tree costs.
+struct Size {
+  std::size_t nodes = 0;
+  std::size_t bytes = 0;  ///< of keys and scalars
+
+  Size& operator+=(const Size& other) {
+    nodes += other.nodes;
+    bytes += other.bytes;
+    return *this;
+  }
+};
+
+/// Recursion is bounded by kMaxDepth.
+Size size_of(const Node& node) {
+  Size sum{1, node.text.size()};
+  for (const auto& key : node.keys) sum.bytes += key.text.size();
+  for (const auto& item : node.items) sum += size_of(item);
   return sum;
 }
 
@@ -70,8 +85,7 @@ class Builder final : public YAML::EventHandler {
     if (found == anchors_.end()) stop(mark, "an alias inside the node it refers to");
     const auto& [node, height, size] = found->second;
     if (open_.size() + height > kMaxDepth) stop(mark, "nested too deeply");
-    repeated_ += size;
-    if (repeated_ > kMaxRepeated) stop(mark, "aliases expand to too many nodes");
+    charge(mark, size);
     add(mark, node, 0, height);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -103,8 +117,18 @@ class Builder final : public YAML::EventHandler {
   struct Anchored {
     Node node;
     std::size_t height = 0;
-    std::size_t size = 0;
+    Size size;
   };
+
+  /// Account for a copy that is about to be made.
+  void charge(const YAML::Mark& mark, const Size& size) {
+    const auto refuse = [&](std::size_t bound, const char* unit) {
+      stop(mark, "anchors and aliases repeat more than " + std::to_string(bound) + unit);
+    };
+    repeated_ += size;
+    if (repeated_.nodes > kMaxRepeatedNodes) refuse(kMaxRepeatedNodes, " nodes");
+    if (repeated_.bytes > kMaxRepeatedMiB << 20U) refuse(kMaxRepeatedMiB, " MiB of text");
+  }
 
   void open(const YAML::Mark& mark, Kind kind, YAML::anchor_t anchor) {
     if (open_.size() >= kMaxDepth) stop(mark, "nested too deeply");
@@ -128,10 +152,17 @@ class Builder final : public YAML::EventHandler {
     add(done.mark, std::move(done.node), done.anchor, done.height);
   }
 
+  /// Copy an anchored node, because an alias may refer to it until the document ends.
+  void keep(const YAML::Mark& mark, const Node& node, YAML::anchor_t anchor, std::size_t height) {
+    const auto size = size_of(node);
+    charge(mark, size);
+    anchors_[anchor] = {node, height, size};
+  }
+
   /// Attach a finished node to its parent: as a key, as the value of the pending key, or as an
-  /// item. Anchored nodes are copied, because an alias may refer to them until the document ends.
+  /// item.
   void add(const YAML::Mark& mark, Node node, YAML::anchor_t anchor, std::size_t height) {
-    if (anchor != 0) anchors_[anchor] = {node, height, count(node)};
+    if (anchor != 0) keep(mark, node, anchor, height);
     if (open_.empty()) {
       root_ = std::move(node);
       return;
@@ -194,7 +225,7 @@ class Builder final : public YAML::EventHandler {
   Place started_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Anchored> anchors_;
-  std::size_t repeated_ = 0;
+  Size repeated_;
 };
 
 /// Return yaml-cpp's message, with a hint if the line is indented with a tab, which is hard to see.

@@ -38,6 +38,17 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+std::string times(std::size_t count, const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+/// A list of so many nodes, itself included.
+std::string list_of(std::size_t nodes) {
+  return "[" + times(nodes - 1, "x,") + "]";
+}
+
 }  // namespace
 
 TEST_CASE("everything in a document knows its place") {
@@ -154,7 +165,13 @@ TEST_CASE("no input makes the parser run away") {
       for (int j = 0; j < 9; ++j) text += ", " + former;
       text += "]\n";
     }
-    CHECK(holds(complaint(text), "too many"));
+    CHECK(holds(complaint(text), "anchors and aliases repeat more than 200000 nodes"));
+  }
+  SUBCASE("anchors around anchors: each is kept for aliases that may follow") {
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += "&a" + std::to_string(i) + " [";
+    text += list_of(20'000) + std::string(200, ']');
+    CHECK(holds(complaint(text), "anchors and aliases repeat more than 200000 nodes"));
   }
   SUBCASE("depth") {
     CHECK(holds(complaint(std::string(2000, '[')), "f.yaml:1:"));
@@ -172,6 +189,36 @@ TEST_CASE("no input makes the parser run away") {
   }
   SUBCASE("an alias inside what it names") {
     CHECK(holds(complaint("a: &a [*a]\n"), "alias"));
+  }
+}
+
+TEST_CASE("what anchors and aliases repeat is bounded") {
+  struct Case {
+    const char* name;
+    std::string text;  ///< repeats exactly as much as is allowed
+    std::string beyond;
+    const char* says;
+  };
+  // 1,000 for a, 99 * 1,000 in b, 1 + 99 * 1,000 for b, 999 for c.
+  const auto nodes = "a: &a " + list_of(1'000) + "\nb: &b [" + times(99, "*a ,") + "]\nc: &c " +
+                     list_of(999) + "\n";
+  const auto long_text = std::string(64 << 10, 'x');
+  const auto copies = "\nb: [" + times(255, "*a ,") + "]\n";
+  const Case cases[] = {
+      {"nodes", nodes, "d: &d x\n",
+       "f.yaml:4:4: anchors and aliases repeat more than 200000 nodes"},
+      {"nodes of several documents", nodes, "---\n&d x\n",
+       "f.yaml:5:1: anchors and aliases repeat more than 200000 nodes"},
+      {"bytes of values", "a: &a " + long_text + copies, "c: &c x\n",
+       "f.yaml:3:4: anchors and aliases repeat more than 16 MiB of text"},
+      {"bytes of keys", "a: &a {? " + long_text + " : ''}" + copies, "c: &c x\n",
+       "f.yaml:3:4: anchors and aliases repeat more than 16 MiB of text"},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      CHECK(yaml::parse(c.text, "f.yaml").ok());
+      CHECK(complaint(c.text + c.beyond) == c.says);
+    }
   }
 }
 

@@ -55,7 +55,8 @@ using Scalar = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, d
 Scalar resolve(const Node& scalar);
 
 /// Parse all documents of `text`; an empty one is Null. An error's operation is FILE:LINE:COLUMN.
-/// Depth and the expansion of aliases are limited, so that no input can exhaust stack or memory.
+/// Depth and what anchors and aliases repeat are limited, so that no input can exhaust stack or
+/// memory.
 core::Result<std::vector<Node>> parse(const std::string& text, const std::string& file);
 
 /// Return an error for a place in a file, free of control characters.
