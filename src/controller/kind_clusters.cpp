@@ -132,7 +132,7 @@ core::Result<ClusterConnection> connect_cluster(docker::ContainerFiles& files,
     return core::Error{core::ErrorKind::Unavailable, operation, "no control plane is running"};
   const auto config = files.read_file(cluster.control_planes.front().id, kAdminConfig);
   if (!config.ok()) return config.error();
-  auto access = kube::parse_kubeconfig(*config, "/", "");
+  auto access = kube::parse_fetched_kubeconfig(*config);
   if (!access.ok()) return access.error();
 
   core::Error last{core::ErrorKind::Unavailable, operation, "no address to try"};

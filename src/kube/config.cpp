@@ -10,6 +10,8 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -41,7 +43,7 @@ Error at_position(const Error& error) {
 /// always came before that error and is the one to report.
 class KubeconfigReader {
  public:
-  explicit KubeconfigReader(fs::path folder) : folder_(std::move(folder)) {}
+  explicit KubeconfigReader(std::optional<fs::path> folder) : folder_(std::move(folder)) {}
 
   Result<ClusterAccess> read(const Node& root, const std::string& wanted_context) {
     auto access = access_of(root, wanted_context);
@@ -67,6 +69,7 @@ class KubeconfigReader {
 
   Result<const Node*> entry(const Node& root, const char* section, const char* kind,
                             const std::string& name);
+  Result<std::string> file_of(const Node& map, const std::string& key, const std::string& instead);
   Result<std::string> pem_of(const Node& map, const std::string& key);
   Result<std::string> url_of(const Node& cluster);
   Result<std::string> token_of(const Node& user);
@@ -76,7 +79,7 @@ class KubeconfigReader {
   Result<void> fill_user(const Node& user, http::Endpoint& out);
   Result<ClusterAccess> access_of(const Node& root, const std::string& wanted);
 
-  fs::path folder_;  ///< where relative file names start
+  std::optional<fs::path> folder_;  ///< where relative file names start; absent: no file is read
   yaml::Faults faults_;
 };
 
@@ -134,6 +137,20 @@ Result<const Node*> KubeconfigReader::entry(const Node& root, const char* sectio
       fmt::format("there is no {} '{}'; known: {}", kind, name, names_in(root, section)));
 }
 
+/// Return the content of the file that `key` names; empty if it names none. No file is read
+/// anywhere else. `instead`: the key that takes the content itself.
+Result<std::string> KubeconfigReader::file_of(const Node& map, const std::string& key,
+                                              const std::string& instead) {
+  const auto file = text_of(map, key);
+  if (file.empty()) return std::string();
+  if (!folder_)
+    return invalid(fmt::format(
+        "{} names a file of this machine, which only a kubeconfig of this machine may do; a "
+        "node's has the content itself, in {}",
+        key, instead));
+  return read_config_file((*folder_ / file).string());  // an absolute name replaces the folder
+}
+
 /// `<key>-data` decoded, else the content of the file `<key>` names, else empty.
 Result<std::string> KubeconfigReader::pem_of(const Node& map, const std::string& key) {
   const auto inlined = text_of(map, key + "-data");
@@ -146,9 +163,7 @@ Result<std::string> KubeconfigReader::pem_of(const Node& map, const std::string&
                       key));
     return std::move(*pem);
   }
-  const auto file = text_of(map, key);
-  if (file.empty()) return std::string();
-  return read_config_file((folder_ / file).string());  // an absolute name replaces the folder
+  return file_of(map, key, key + "-data");
 }
 
 Result<std::string> KubeconfigReader::url_of(const Node& cluster) {
@@ -199,9 +214,8 @@ Result<void> KubeconfigReader::refuse_unsupported_login(const Node& user) {
 
 /// Return the bearer token. A token file wins over an inline token, as in kubectl. It is read once.
 Result<std::string> KubeconfigReader::token_of(const Node& user) {
-  const auto file = text_of(user, "tokenFile");
-  if (file.empty()) return std::string(base::trimmed(text_of(user, "token")));
-  auto text = read_config_file((folder_ / file).string());
+  if (text_of(user, "tokenFile").empty()) return std::string(base::trimmed(text_of(user, "token")));
+  auto text = file_of(user, "tokenFile", "token");
   if (!text) return text.error();
   return std::string(base::trimmed(*text));
 }
@@ -248,15 +262,24 @@ Result<ClusterAccess> KubeconfigReader::access_of(const Node& root, const std::s
   if (auto filled = fill_user(**user, access.endpoint); !filled) return filled.error();
   return access;
 }
-}  // namespace
 
-Result<ClusterAccess> parse_kubeconfig(const std::string& yaml, const std::string& directory,
-                                       const std::string& context) {
+Result<ClusterAccess> read_kubeconfig(const std::string& yaml, std::optional<fs::path> folder,
+                                      const std::string& context) {
   const auto documents = yaml::parse(yaml, "");
   if (!documents) return at_position(documents.error());
   if (documents->empty() || documents->front().kind != yaml::Kind::Map)
     return invalid("this is not a kubeconfig: expected a map with clusters, contexts and users");
-  return KubeconfigReader(directory).read(documents->front(), context);
+  return KubeconfigReader(std::move(folder)).read(documents->front(), context);
+}
+}  // namespace
+
+Result<ClusterAccess> parse_kubeconfig(const std::string& yaml, const std::string& directory,
+                                       const std::string& context) {
+  return read_kubeconfig(yaml, directory, context);
+}
+
+Result<ClusterAccess> parse_fetched_kubeconfig(const std::string& yaml) {
+  return read_kubeconfig(yaml, std::nullopt, "");
 }
 
 }  // namespace kindlb::kube

@@ -3,6 +3,7 @@
 #include "support/builders.hpp"
 #include "support/fakes/fake_docker.hpp"
 #include "support/printing.hpp"
+#include "support/temp_folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -170,6 +171,18 @@ TEST_CASE("connecting says what is missing") {
   SUBCASE("a malformed kubeconfig") {
     engine.files().set(id, "/etc/kubernetes/admin.conf", "- a\n- list\n");
     CHECK_FALSE(controller::connect_cluster(engine.files(), cluster).ok());
+  }
+  SUBCASE("a kubeconfig that asks for a file of this machine") {
+    const TempFolder folder;
+    engine.files().set(id, "/etc/kubernetes/admin.conf",
+                       "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+                       "clusters: [{name: k, cluster: {server: 'https://kind:6443'}}]\n"
+                       "users: [{name: u, user: {tokenFile: " +
+                           folder.write("secret", "s3cret") + "}}]\n");
+    const auto result = controller::connect_cluster(engine.files(), cluster);
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.error().kind == core::ErrorKind::Invalid);
+    CHECK(result.error().detail.starts_with("tokenFile names a file"));
   }
 }
 

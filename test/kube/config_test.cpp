@@ -174,6 +174,53 @@ TEST_CASE("what cannot be used is refused in one line with a way out") {
   }
 }
 
+TEST_CASE("a kubeconfig from a node names no file of this machine") {
+  const test::TempFolder folder;
+  const auto secret = folder.write("secret", "root:x:0:0");
+  const auto pair = [](const std::string& cert, const std::string& key) {
+    return "    client-certificate" + cert + "\n    client-key" + key + "\n";
+  };
+  struct Case {
+    const char* field;
+    std::string yaml;
+    const char* instead;
+  };
+  const Case cases[] = {
+      {"tokenFile", config(kServer, "    tokenFile: " + secret + "\n"), "token"},
+      {"tokenFile", config(kServer, kToken + "    tokenFile: " + secret + "\n"), "token"},
+      {"client-certificate", config(kServer, pair(": " + secret, "-data: a2V5")),
+       "client-certificate-data"},
+      {"client-key", config(kServer, pair("-data: Y2VydA==", ": " + secret)), "client-key-data"},
+      {"certificate-authority",
+       config(kServer + "    certificate-authority: " + secret + "\n", kToken),
+       "certificate-authority-data"},
+      {"certificate-authority", config(kServer + "    certificate-authority: secret\n", kToken),
+       "certificate-authority-data"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.yaml);
+    const auto access = kube::parse_fetched_kubeconfig(c.yaml);
+    REQUIRE_FALSE(access.ok());
+    CHECK(access.error().kind == ErrorKind::Invalid);
+    const auto& detail = access.error().detail;
+    CHECK(detail.starts_with(std::string(c.field) + " names a file"));
+    CHECK(detail.ends_with(std::string("in ") + c.instead));
+    CHECK(detail.find("root:") == std::string::npos);
+  }
+}
+
+TEST_CASE("a kubeconfig from a node runs no program and uses no proxy") {
+  const auto refusal = [](const std::string& yaml) {
+    const auto access = kube::parse_fetched_kubeconfig(yaml);
+    return access ? std::string("accepted") : access.error().detail;
+  };
+  CHECK(refusal(config(kServer, "    exec: {command: sh}\n")).find("'exec'") != std::string::npos);
+  CHECK(refusal(config(kServer + "    proxy-url: http://p\n", kToken)).starts_with("proxy-url"));
+  CHECK(refusal(config(kServer + "    certificate-authority-data: Y2E=\n",
+                       "    client-certificate-data: Y2VydA==\n    client-key-data: a2V5\n")) ==
+        "accepted");
+}
+
 TEST_CASE("hostile YAML ends in an error") {
   CHECK_FALSE(parse(std::string(100'000, '[')).ok());
   CHECK_FALSE(parse(std::string("\0\xFF\xFE{", 4)).ok());

@@ -24,6 +24,9 @@ struct ClusterAccess {
 /// detail where there is one; NotFound or Denied when a file it names cannot be read.
 core::Result<ClusterAccess> parse_kubeconfig(const std::string& yaml, const std::string& directory,
                                              const std::string& context);
+/// The same with current-context, for a kubeconfig that was fetched from a node. It may not name
+/// files: their content would be sent to the node, which is not to read this machine's files. Pure.
+core::Result<ClusterAccess> parse_fetched_kubeconfig(const std::string& yaml);
 /// Read `path`; when empty, the first existing file of $KUBECONFIG, else ~/.kube/config. Unlike
 /// kubectl, several files are not merged.
 core::Result<ClusterAccess> load_kubeconfig(const std::string& path, const std::string& context);
