@@ -140,14 +140,12 @@ void ClusterDiscovery::connected(const KindCluster& cluster,
   auto& known = found->second;
   known.connecting = false;
   if (!result.ok()) {
-    // A cluster that is being created has no API server yet: not worth a warning each time.
-    const auto level = known.failures == 0 ? log::Level::Info : log::Level::Debug;
-    log::write(level, "cluster {}: API server not reachable yet: {}", cluster.name,
-               result.error().text());
+    log_failure(cluster.name, known, result.error());
     refresh_soon(core::delay_before(known.failures++, kClusterBackoff, 0.5));
     return;
   }
   known.failures = 0;
+  known.refused = false;
   log::info("cluster {}: connected to Kubernetes {} at {}", cluster.name, result->version,
             result->url);
   parts_.reconciler.add_cluster(cluster.name, cluster.network,
@@ -155,6 +153,18 @@ void ClusterDiscovery::connected(const KindCluster& cluster,
   known.feed =
       std::make_shared<ClusterFeed>(parts_.loop, parts_.reconciler, cluster.name, result->client);
   refresh_soon(std::chrono::milliseconds(0));  // its API may have moved meanwhile
+}
+
+/// A cluster that is being created has no API server yet: not worth a warning, and said once. A
+/// kubeconfig that cannot be used stays so until somebody changes it: worth one.
+void ClusterDiscovery::log_failure(const std::string& name, Found& known,
+                                   const core::Error& error) {
+  if (error.kind == core::ErrorKind::Invalid) {
+    const auto level = std::exchange(known.refused, true) ? log::Level::Debug : log::Level::Warn;
+    return log::write(level, "cluster {}: cannot be served: {}", name, error.text());
+  }
+  const auto level = known.failures == 0 ? log::Level::Info : log::Level::Debug;
+  log::write(level, "cluster {}: API server not reachable yet: {}", name, error.text());
 }
 
 void ClusterDiscovery::drop(const std::string& name) {

@@ -66,6 +66,7 @@ class ClusterDiscovery {
     std::shared_ptr<ClusterFeed> feed;
     bool connecting = false;
     unsigned failures = 0;
+    bool refused = false;  ///< its kubeconfig cannot be used, and that was logged
   };
 
   void listed(const std::vector<docker::Container>& nodes);
@@ -73,6 +74,7 @@ class ClusterDiscovery {
   void sync(const KindCluster& cluster);
   void connect(const KindCluster& cluster);
   void connected(const KindCluster& cluster, core::Result<ClusterConnection> result);
+  static void log_failure(const std::string& name, Found& known, const core::Error& error);
   void drop(const std::string& name);
   void destroy_in_background(std::shared_ptr<ClusterFeed> feed);
   void remove_orphaned_proxies(const std::map<std::string, KindCluster>& present);

@@ -5,6 +5,8 @@
 #include "controller/harness.hpp"
 #include "support/printing.hpp"
 
+#include <algorithm>
+
 using namespace kindlb;
 using namespace kindlb::test;
 using NetworkNames = std::set<std::string>;
@@ -80,6 +82,16 @@ TEST_CASE_FIXTURE(Discoverer,
   thread.pass(std::chrono::seconds(60));
   CHECK(connects() > 10);
   CHECK(connects() < 25);
+}
+
+TEST_CASE_FIXTURE(Discoverer, "a cluster whose kubeconfig cannot be used holds up no other") {
+  world.engine.files().set(add_node("a"), "/etc/kubernetes/admin.conf", "- a list\n");
+  add_node("b");
+  refresh();
+  thread.pass(std::chrono::seconds(60));
+  const auto calls = world.engine.calls().journal();
+  CHECK(std::ranges::count(calls, "read_file a-control-plane") > 10);
+  CHECK(std::ranges::count(calls, "read_file b-control-plane") > 10);
 }
 
 TEST_CASE_FIXTURE(Discoverer,

@@ -74,7 +74,7 @@ struct ClusterConnection {
 };
 
 /// Read the admin kubeconfig from a control-plane container and try api_urls() until one answers.
-/// Blocks.
+/// Invalid: the kubeconfig cannot be used, and waiting does not help. Blocks.
 core::Result<ClusterConnection> connect_cluster(docker::ContainerFiles& files,
                                                 const KindCluster& cluster);
 
