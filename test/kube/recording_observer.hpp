@@ -30,8 +30,13 @@ class RecordingObserver final : public kube::Observer {
   }
   void slices_listed(std::vector<core::EndpointSlice> all) override {
     std::vector<std::string> names;
-    for (const auto& slice : all) names.push_back(slice.service.ns + "/" + slice.name);
+    std::size_t endpoints = 0;
+    for (const auto& slice : all) {
+      names.push_back(slice.service.ns + "/" + slice.name);
+      endpoints += slice.endpoints.size();
+    }
     write("slices:", names);
+    write("endpoints: " + std::to_string(endpoints));
   }
   void slice_changed(core::EndpointSlice slice) override {
     write("slice " + slice.service.ns + "/" + slice.name + " " +

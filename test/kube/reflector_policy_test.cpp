@@ -95,6 +95,30 @@ TEST_CASE("a server that answers every watch with 410 is not asked in a hot loop
   CHECK(policy.after(Step::Watch, watch(End::Expired, true, 1ms), 0.0) == kListNow);
 }
 
+TEST_CASE("how much a list may bring") {
+  struct Case {
+    const char* name;
+    ListSize size;
+    const char* says;  ///< empty: allowed
+  };
+  constexpr std::size_t kMiB = 1U << 20U;
+  const Case cases[] = {
+      {"nothing", {}, ""},
+      {"what Kubernetes supports", {.pages = 20, .objects = 10'000, .bytes = 100 * kMiB}, ""},
+      {"all bounds reached", {.pages = 1'000, .objects = 200'000, .bytes = 256 * kMiB}, ""},
+      {"a page more", {.pages = 1'001}, "the list has more than 1000 pages"},
+      {"an object more", {.objects = 200'001}, "the list has more than 200000 objects"},
+      {"a byte more", {.bytes = 256 * kMiB + 1}, "the list has more than 256 MiB"},
+  };
+  for (const auto& c : cases) {
+    SUBCASE(c.name) {
+      const auto checked = check_size(c.size);
+      CHECK((checked ? "" : checked.error().detail) == c.says);
+      if (!checked) CHECK(checked.error().kind == kindlb::core::ErrorKind::TooLarge);
+    }
+  }
+}
+
 TEST_CASE("how long a watch may take") {
   CHECK(watch_limits(false, 0.0).server == 240s);
   CHECK(watch_limits(false, 0.5).server == 360s);

@@ -62,13 +62,14 @@ inline bool is_watch(const std::string& target) {
   return target.find("watch=1") != std::string::npos;
 }
 
-/// Nodes and EndpointSlices are empty and quiet; requests for Services are answered by the scripts
-/// in turn, the last one again and again.
+/// Nodes and EndpointSlices are quiet, and empty unless slices are given; requests for Services are
+/// answered by the scripts in turn, the last one again and again.
 class ScriptedApi {
  public:
-  ScriptedApi(std::vector<Script> lists, std::vector<Script> watches)
+  ScriptedApi(std::vector<Script> lists, std::vector<Script> watches, std::string slices = "")
       : lists_(lists.begin(), lists.end()),
         watches_(watches.begin(), watches.end()),
+        slices_(std::move(slices)),
         server_([this](Exchange& exchange) { serve(exchange); }) {}
 
   std::shared_ptr<http::Client> client() {
@@ -90,8 +91,11 @@ class ScriptedApi {
  private:
   void serve(Exchange& exchange) {
     const auto target = exchange.request().target;
-    if (!target.starts_with("/api/v1/services"))
-      return is_watch(target) ? open_watch()(exchange) : exchange.answer(200, page("1", ""));
+    if (!target.starts_with("/api/v1/services")) {
+      const bool slices = target.find("endpointslices") != std::string::npos;
+      return is_watch(target) ? open_watch()(exchange)
+                              : exchange.answer(200, page("1", slices ? slices_ : ""));
+    }
     next(target)(exchange);
   }
   Script next(const std::string& target) {
@@ -107,6 +111,7 @@ class ScriptedApi {
   std::mutex mutex_;
   std::deque<Script> lists_;
   std::deque<Script> watches_;
+  const std::string slices_;
   std::vector<std::string> targets_;
   std::vector<std::chrono::steady_clock::time_point> watch_times_;
   HttpServer server_;

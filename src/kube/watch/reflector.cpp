@@ -62,8 +62,9 @@ Reflector::Attempt Reflector::list(const std::stop_token& stop) {
   // between two pages the server answers 410, and the list starts again from the first page.
   resource_->begin_list();
   std::string token;
+  ListSize size;
   do {
-    auto page = fetch_page(token, stop);
+    auto page = fetch_page(token, size, stop);
     if (!page) {
       const Result<void> failure = with_operation(page.error(), std::string("list ") + name());
       return {{.end = end_of(failure)}, failure.error()};
@@ -76,12 +77,19 @@ Reflector::Attempt Reflector::list(const std::stop_token& stop) {
   return {};
 }
 
-Result<Page> Reflector::fetch_page(const std::string& token, const std::stop_token& stop) {
+Result<Page> Reflector::fetch_page(const std::string& token, ListSize& size,
+                                   const std::stop_token& stop) {
   const auto response =
       call(*client_, get(list_target(resource_->path(), token), kListTimeout), "list", stop);
   if (!response) return response.error();
-  return decode_page(response->body,
-                     [&](const Json& item) { report_unreadable(resource_->add_item(item)); });
+  ++size.pages;
+  size.bytes += response->body.size();
+  auto page = decode_page(response->body, [&](const Json& item) {
+    ++size.objects;
+    report_unreadable(resource_->add_item(item));
+  });
+  if (const auto bounded = check_size(size); !bounded) return bounded.error();
+  return page;
 }
 
 Reflector::Attempt Reflector::watch(const std::stop_token& stop) {

@@ -41,7 +41,8 @@ class Reflector {
 
   Attempt list(const std::stop_token& stop);
   Attempt watch(const std::stop_token& stop);
-  core::Result<Page> fetch_page(const std::string& token, const std::stop_token& stop);
+  core::Result<Page> fetch_page(const std::string& token, ListSize& size,
+                                const std::stop_token& stop);
   core::Result<void> follow(const WatchLimits& limits, bool& received, const std::stop_token& stop);
   core::Result<void> read_line(std::string_view line, bool& received);
   void report(const core::Result<void>& state);

@@ -1,6 +1,7 @@
 #include "watch/reflector_policy.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace kindlb::kube {
 
@@ -18,6 +19,10 @@ constexpr seconds kShortestTimeout = 240s;
 constexpr seconds kLongestTimeout = 480s;
 constexpr seconds kGrace = 15s;          ///< for the server to close a watch that is due
 constexpr seconds kTwoBookmarks = 150s;  ///< two of its minutes, and some delay
+
+constexpr std::size_t kMaxListPages = 1'000;
+constexpr std::size_t kMaxListObjects = 200'000;
+constexpr std::size_t kMaxListMiB = 256;
 
 milliseconds pause_after(unsigned failures, double random) {
   const auto doubled = kFirstPause * (1U << std::min(failures - 1, 10U));
@@ -52,6 +57,17 @@ WatchLimits watch_limits(bool bookmarks_seen, double random) {
   const auto span = static_cast<double>((kLongestTimeout - kShortestTimeout).count());
   const auto server = kShortestTimeout + seconds{static_cast<seconds::rep>(span * random)};
   return {server, bookmarks_seen ? kTwoBookmarks : server + kGrace};
+}
+
+core::Result<void> check_size(const ListSize& size) {
+  const auto beyond = [](std::size_t bound, const char* unit) {
+    return core::Error{core::ErrorKind::TooLarge, "list",
+                       "the list has more than " + std::to_string(bound) + unit};
+  };
+  if (size.pages > kMaxListPages) return beyond(kMaxListPages, " pages");
+  if (size.objects > kMaxListObjects) return beyond(kMaxListObjects, " objects");
+  if (size.bytes > kMaxListMiB << 20U) return beyond(kMaxListMiB, " MiB");
+  return {};
 }
 
 }  // namespace kindlb::kube

@@ -12,7 +12,10 @@
 // if the server closed it properly; otherwise a server (or a proxy in front of it) that accepts and
 // drops every watch would be asked in a tight loop. Not thread-safe.
 
+#include "kindlb/core/result.hpp"
+
 #include <chrono>
+#include <cstddef>
 
 namespace kindlb::kube {
 
@@ -58,5 +61,17 @@ struct WatchLimits {
 /// connection, which TCP alone would notice much later. A server that never sent any may be silent
 /// until it closes the watch.
 WatchLimits watch_limits(bool bookmarks_seen, double random);
+
+/// How much one list has brought so far.
+struct ListSize {
+  std::size_t pages = 0;
+  std::size_t objects = 0;
+  std::size_t bytes = 0;  ///< of the pages, as JSON
+};
+/// Return a TooLarge error that names the bound if the list exceeds one. A server may claim forever
+/// that there is one more page, and everything listed is held until the list is complete. The
+/// bounds are several times what Kubernetes supports in one cluster (10,000 Services, 5,000 Nodes,
+/// 150,000 pods).
+core::Result<void> check_size(const ListSize& size);
 
 }  // namespace kindlb::kube
