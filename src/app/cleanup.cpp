@@ -6,6 +6,7 @@
 // It does not stop a running kindlb, which would create everything again; the prompt says so.
 
 #include "commands.hpp"
+#include "kindlb/base/text.hpp"
 #include "kindlb/controller/kind_clusters.hpp"
 #include "kindlb/core/eligibility.hpp"
 #include "kindlb/kube/api.hpp"
@@ -88,7 +89,7 @@ std::size_t release_services(docker::Engine& engine, const std::vector<proxy::Pr
     const auto connection = controller::connect_cluster(engine.files(), cluster);
     if (!connection.ok()) {
       std::printf("cluster %s does not answer; its Services keep their finalizer and status: %s\n",
-                  name.c_str(), connection.error().text().c_str());
+                  name.c_str(), base::printable(connection.error().text()).c_str());
       continue;
     }
     const auto api = kube::make_api(connection->client, name);
@@ -107,7 +108,8 @@ std::size_t remove_all(const std::vector<T>& items, const char* what, const Remo
     if (result.ok() || result.error().kind == core::ErrorKind::NotFound)
       ++removed;
     else
-      std::fprintf(stderr, "kindlb: cannot remove a %s: %s\n", what, result.error().text().c_str());
+      std::fprintf(stderr, "kindlb: cannot remove a %s: %s\n", what,
+                   base::printable(result.error().text()).c_str());
   }
   return removed;
 }

@@ -3,6 +3,7 @@
 // the clean-up must not cost the results.
 
 #include "commands.hpp"
+#include "kindlb/base/text.hpp"
 #include "kindlb/conformance/console.hpp"
 #include "kindlb/conformance/result_files.hpp"
 #include "kindlb/conformance/runner.hpp"
@@ -62,7 +63,7 @@ void report_leftovers(kube::Objects& objects) {
   const auto found = conformance::find_leftovers(objects);
   if (!found || found->empty()) return;
   std::fprintf(stderr, "Found objects of another run, which is still going on or was killed:\n");
-  for (const auto& one : *found) std::fprintf(stderr, "  %s\n", one.c_str());
+  for (const auto& one : *found) std::fprintf(stderr, "  %s\n", base::printable(one).c_str());
   std::fprintf(stderr, "  (kindlb conformance --remove-leftovers removes them)\n");
 }
 
@@ -70,7 +71,7 @@ int remove_leftovers(kube::Objects& objects, const std::stop_token& stop) {
   conformance::Console console;
   const auto found = conformance::find_leftovers(objects);
   if (!found) return report_error(found.error());
-  for (const auto& one : *found) std::printf("removing %s\n", one.c_str());
+  for (const auto& one : *found) std::printf("removing %s\n", base::printable(one).c_str());
   std::fflush(stdout);
   const auto done = conformance::remove_leftovers(objects, console, stop);
   if (!done) return report_error(done.error());

@@ -6,6 +6,7 @@
 #include "kindlb/base/environment.hpp"
 #include "kindlb/base/errno_text.hpp"
 #include "kindlb/base/number.hpp"
+#include "kindlb/base/text.hpp"
 #include "kindlb/forecast/cluster_facts.hpp"
 #include "kindlb/forecast/forecast.hpp"
 #include "kindlb/kube/manifest.hpp"
@@ -106,7 +107,8 @@ int plan(const Options& options) {
   for (const auto& name : options.plan.files)
     if (const auto read = read_manifests(name, reader); !read.ok())
       return report_error(read.error());
-  for (const auto& note : reader.found().notes) std::fprintf(stderr, "kindlb: %s\n", note.c_str());
+  for (const auto& note : reader.found().notes)
+    std::fprintf(stderr, "kindlb: %s\n", base::printable(note).c_str());
   if (reader.found().services.empty()) std::fprintf(stderr, "kindlb: the input has no Service\n");
   const auto forecasts = forecast::forecast_services(reader.take(), *facts, options.policy, now());
   if (!forecasts.ok()) return report_error(forecasts.error());

@@ -1,5 +1,6 @@
 #include "startup.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/log/log.hpp"
 #include "memory.hpp"
 
@@ -9,7 +10,8 @@
 namespace kindlb::app {
 
 int report_error(const core::Error& error) {
-  std::fprintf(stderr, "kindlb: %s: %s\n", error.operation.c_str(), error.detail.c_str());
+  const auto line = base::printable(error.operation + ": " + error.detail);
+  std::fprintf(stderr, "kindlb: %s\n", line.c_str());
   return 2;
 }
 

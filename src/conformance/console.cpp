@@ -45,7 +45,7 @@ std::string live_line(const ConformanceProgress& progress, std::size_t width) {
   if (progress.failed > 0) line += fmt::format(", {} failed", progress.failed);
   for (const auto& [test, running] : progress.running)
     line += fmt::format("{}{}: {}", line.empty() ? "" : " | ", test, activity(running));
-  line = base::printable(std::move(line));
+  line = base::printable(line);
   if (line.size() <= width) return line;
   return line.substr(0, width < 3 ? 0 : width - 3) + "...";
 }

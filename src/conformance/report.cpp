@@ -147,14 +147,13 @@ std::string to_table(const Report& report) {
     auto why = one.outcome.reason;
     for (const auto& note : one.notes) why += (why.empty() ? "" : "; ") + note;
     // Messages of a provider or server may have several lines.
-    why = base::printable(std::move(why));
     out += fmt::format("{:<{}}  {:<7}  {:>7}  {}\n", one.name, width, name_of(one.outcome.verdict),
-                       in_seconds(one.took), why);
+                       in_seconds(one.took), base::printable(why));
   }
   for (auto end = out.find(" \n"); end != std::string::npos; end = out.find(" \n"))
     out.erase(end, 1);
   out += "\n";
-  for (const auto& remark : report.remarks) out += remark + "\n";
+  for (const auto& remark : report.remarks) out += base::printable(remark) + "\n";
   return out + counts_line(report) + "\n";
 }
 

@@ -1,5 +1,6 @@
 #include "dashboard.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/core/conditions.hpp"
 #include "kindlb/core/eligibility.hpp"
 
@@ -42,7 +43,8 @@ std::string clock_text(std::chrono::system_clock::time_point at) {
 }  // namespace
 
 std::string change_line(const Change& change) {
-  return fmt::format("{}  {:<26} {}", clock_text(change.at), change.service, change.what);
+  return base::printable(
+      fmt::format("{}  {:<26} {}", clock_text(change.at), change.service, change.what));
 }
 
 bool Dashboard::is_ours(const Service& service) const {

@@ -1,5 +1,7 @@
 #include "screen.hpp"
 
+#include "kindlb/base/text.hpp"
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -41,10 +43,12 @@ void Screen::erase_frame() {
   drawn_.clear();
 }
 
-void Screen::say(const std::string& line) {
+void Screen::say(const std::string& line, bool bold) {
   const auto frame = drawn_;
   erase_frame();
-  std::printf("%s\n", line.c_str());
+  const bool emphasise = bold && terminal_;
+  std::printf("%s%s%s\n", emphasise ? "\033[1m" : "", base::printable(line).c_str(),
+              emphasise ? "\033[0m" : "");
   if (!frame.empty()) draw(frame);
   std::fflush(stdout);
 }

@@ -19,9 +19,10 @@ class Screen {
   std::size_t width() const;
   std::size_t height() const;
 
-  /// Print a line that stays, above the frame.
-  void say(const std::string& line);
-  /// Replace the frame. Does nothing if standard output is not a terminal.
+  /// Print a line that stays, above the frame; on a terminal, in bold if wanted.
+  void say(const std::string& line, bool bold = false);
+  /// Replace the frame. Does nothing if standard output is not a terminal. Lines are printed as
+  /// they are, with their colours: what comes from outside must have been made printable.
   void draw(const std::vector<std::string>& frame);
   /// Leave the frame as it is: what follows goes below it.
   void keep() { drawn_.clear(); }

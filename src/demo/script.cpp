@@ -82,8 +82,7 @@ class ScriptPlayer {
 
   void introduce(std::size_t number, const Step& step) {
     screen_.say("");
-    screen_.say(screen_.is_terminal() ? fmt::format("\033[1m{}. {}\033[0m", number, step.title)
-                                      : fmt::format("{}. {}", number, step.title));
+    screen_.say(fmt::format("{}. {}", number, step.title), true);
     indented(step.explanation);
     std::istringstream commands(step.command);
     for (std::string line; std::getline(commands, line);) screen_.say("   $ " + line);

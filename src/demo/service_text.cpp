@@ -1,5 +1,6 @@
 #include "service_text.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/core/conditions.hpp"
 
 #include <algorithm>
@@ -118,8 +119,9 @@ namespace {
 using Cells = std::array<std::string, 5>;
 
 Cells cells_of(const Row& row) {
-  return {(row.recently_changed ? "* " : "  ") + row.name, row.address, row.ports, row.answer,
-          row.conditions};
+  return {(row.recently_changed ? "* " : "  ") + base::printable(row.name),
+          base::printable(row.address), row.ports, base::printable(row.answer),
+          base::printable(row.conditions)};
 }
 
 /// Green: serves. Red: does not. Yellow: being provisioned, or degraded. Dim: no conditions.

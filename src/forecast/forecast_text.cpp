@@ -85,7 +85,7 @@ std::vector<std::string> conditions(const core::Prediction& prediction) {
 
 std::string block(const ServiceForecast& forecast) {
   const auto& prediction = forecast.prediction;
-  auto out = forecast.service + ": " + name_of(forecast.decision) + "\n";
+  auto out = base::printable(forecast.service) + ": " + name_of(forecast.decision) + "\n";
   out += section("why", notes(forecast.reasons));
   if (!prediction.failure.empty()) out += section("but", {prediction.failure});
   out += section("addresses", addresses(prediction));

@@ -245,7 +245,7 @@ std::string explain(const YAML::Exception& error, const std::string& text) {
 
 core::Error fault(const std::string& file, const Place& place, std::string what) {
   // One line whatever the input contains, and no terminal escape sequences.
-  what = base::printable(std::move(what), '?');
+  what = base::printable(what);
   auto where = file;
   if (place.line > 0)
     where += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);

@@ -38,7 +38,7 @@ TEST_CASE("the live line fits the terminal") {
 
 TEST_CASE("the live line is one line, whatever a provider says") {
   CHECK(live_line({.running = {{"probe", {.wait = "a\nb\x1b", .waited = seconds(1)}}}}, 80) ==
-        "probe: a b  (1 s)");
+        "probe: a\\nb\\x1b (1 s)");
 }
 
 TEST_CASE("before the first test there is no count, and at the end nothing") {

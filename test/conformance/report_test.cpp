@@ -51,7 +51,10 @@ TEST_CASE("the table is for people") {
 TEST_CASE("in the table, words of several lines are one") {
   auto report = a_report();
   report.results[1].outcome.reason = "one\ntwo\x1b";
-  CHECK(to_table(report).find("udp   skip         0.0  one two\n") != std::string::npos);
+  report.remarks = {"a\nremark"};
+  const auto table = to_table(report);
+  CHECK(table.find("udp   skip         0.0  one\\ntwo\\x1b\n") != std::string::npos);
+  CHECK(table.find("\na\\nremark\n") != std::string::npos);
 }
 
 TEST_CASE("JSON has everything") {

@@ -113,3 +113,12 @@ TEST_CASE("the table lines up, and is cut where the window ends") {
   CHECK(coloured[1].ends_with("\033[0m"));
   CHECK(coloured[2].starts_with("\033[2m"));
 }
+
+TEST_CASE("nothing in the table breaks a line or controls the terminal") {
+  auto row = demo::row_of(serving());
+  row.name = "we\nb";
+  row.answer = "\x1b[2Jgone\xC2\x9B";
+  row.conditions = "\xE2\x80\xAEx";
+  CHECK(demo::table({row}, {})[1] ==
+        "  we\\nb  203.0.113.254  80/TCP  \\x1b[2Jgone\\u009b  \\u202ex");
+}

@@ -1,5 +1,5 @@
 #pragma once
-// ASCII text: trimming, case, control characters, and comma-separated lists as users write them in
+// Text: trimming, case, control characters, and comma-separated lists as users write them in
 // annotations and flags. All of it is locale-independent and allocates only what it returns.
 
 #include <string>
@@ -29,12 +29,10 @@ inline bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
-/// Return `text` on one line and harmless on a terminal: each control character becomes `instead`.
-inline std::string printable(std::string text, char instead = ' ') {
-  for (char& c : text)
-    if (is_control(c)) c = instead;
-  return text;
-}
+/// Return `text` on one line and harmless on a terminal, for everything that people read and others
+/// may have written. Control characters become "\n" or "\x1b" (backslash and letters), those of
+/// Unicode "\u202e", and bytes that are not UTF-8 "\xff". Backslashes stay: this is not reversible.
+std::string printable(std::string_view text);
 
 /// Split "a, b,,c" into a, b, c: items are trimmed, empty ones left out.
 inline std::vector<std::string> split_list(std::string_view text) {
