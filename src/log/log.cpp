@@ -1,5 +1,6 @@
 #include "kindlb/log/log.hpp"
 
+#include "kindlb/base/text.hpp"
 #include "kindlb/json/json.hpp"
 
 #include <spdlog/pattern_formatter.h>
@@ -12,19 +13,41 @@ namespace kindlb::log {
 
 namespace {
 
-/// The message as a JSON string, quotes included: %* in the pattern.
-class JsonText final : public spdlog::custom_flag_formatter {
+/// ASCII only: JSON itself would allow DEL, C1 and what changes the direction of writing as they
+/// are, and people look at these lines, too.
+std::string quoted(const std::string& text) {
+  return json::Json(text).dump(json::kOneLine, ' ', true, json::Json::error_handler_t::replace);
+}
+
+/// The message as its format needs it, %* in the pattern: messages quote annotations and answers of
+/// others, which must neither forge lines nor control the terminal.
+class SafeText final : public spdlog::custom_flag_formatter {
  public:
+  explicit SafeText(Format format) : format_(format) {}
+
   void format(const spdlog::details::log_msg& message, const std::tm&,
               spdlog::memory_buf_t& out) override {
     const std::string text(message.payload.data(), message.payload.size());
-    const auto quoted = json::dump(json::Json(text));
-    out.append(quoted.data(), quoted.data() + quoted.size());
+    const auto safe = format_ == Format::Json ? quoted(text) : base::printable(text);
+    out.append(safe.data(), safe.data() + safe.size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
-    return std::make_unique<JsonText>();
+    return std::make_unique<SafeText>(format_);
   }
+
+ private:
+  const Format format_;
 };
+
+std::unique_ptr<spdlog::formatter> make_formatter(Format format) {
+  const bool json = format == Format::Json;
+  auto out = std::make_unique<spdlog::pattern_formatter>(json ? spdlog::pattern_time_type::utc
+                                                              : spdlog::pattern_time_type::local);
+  out->add_flag<SafeText>('*', format)
+      .set_pattern(json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%*})"
+                        : "%H:%M:%S.%e %^%-5l%$ %*");
+  return out;
+}
 
 spdlog::level::level_enum backend_level(Level level) {
   switch (level) {
@@ -46,14 +69,7 @@ void configure(std::string_view level, Format format) {
   constexpr const char* kName = "kindlb";
   spdlog::drop(kName);  // tests configure more than once
   auto logger = spdlog::stderr_color_mt(kName);
-  if (format == Format::Json) {
-    auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
-    formatter->add_flag<JsonText>('*').set_pattern(
-        R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%*})");
-    logger->set_formatter(std::move(formatter));
-  } else {
-    logger->set_pattern("%H:%M:%S.%e %^%-5l%$ %v");
-  }
+  logger->set_formatter(make_formatter(format));
   logger->set_level(spdlog::level::from_str(std::string(level)));
   spdlog::set_default_logger(std::move(logger));
 }

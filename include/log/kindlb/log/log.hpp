@@ -14,9 +14,10 @@
 namespace kindlb::log {
 
 enum class Level { Debug, Info, Warn, Error };
+/// Either keeps a message on one line, whatever it quotes, and free of terminal escapes.
 enum class Format {
-  Human,  ///< "12:34:56.789 info  text", local time
-  Json,   ///< {"time":"...Z","level":"info","message":"text"}, one object per line
+  Human,  ///< "12:34:56.789 info  text", local time; control characters as "\n", "\x1b", "\u202e"
+  Json,   ///< {"time":"...Z","level":"info","message":"text"}, one object per line, in ASCII
 };
 
 /// Send lines of `level` ("debug", "info", "warn", "error", "off") and above to standard error.
