@@ -56,7 +56,7 @@ std::vector<fs::path> entries_of(const fs::path& directory) {
 }  // namespace
 
 std::string describe_file_error(int number) {
-  const std::string text = std::strerror(number);
+  std::string text = std::strerror(number);
   if (number != ENOSPC && number != EDQUOT) return text;
   return "the proxy's volume is full (" + text + "): free disk space on the Docker host";
 }

@@ -45,8 +45,8 @@ std::optional<std::uint64_t> switches_in(std::string_view status) {
 }
 
 std::uint64_t to_milliseconds(std::uint64_t ticks) {
-  static const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  return ticks * 1'000 / per_second;
+  static const auto kPerSecond = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return ticks * 1'000 / kPerSecond;
 }
 
 }  // namespace
