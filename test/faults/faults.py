@@ -189,6 +189,9 @@ def forget_node(scene):
     nodes = scene.kubectl("get", "nodes", "--output=jsonpath={.items[*].metadata.name}").split()
     for node in set(nodes) - {scene.cluster.control_plane(), *scene.cluster.workers()}:
         scene.kubectl("delete", "node", node)
+        # Nobody is left who could confirm that its pods have ended.
+        scene.kubectl("delete", "pods", "--all-namespaces", f"--field-selector=spec.nodeName={node}", "--force",
+                      "--grace-period=0")
 
 
 # --- the API server and the engine
