@@ -121,7 +121,7 @@ def put_volume_on_tmpfs(scene):
     """Start the proxy again with a volume of 256 kB. Meanwhile kindlb is away, or it would heal that."""
     scene.kindlb.kill()
     proxy = scene.proxy()
-    folder = Proxies.state_files(proxy)
+    folder = scene.volume = Proxies.state_files(proxy)
     docker("stop", "--time=1", proxy)
     with tempfile.TemporaryDirectory() as files:
         run("cp", "--archive", f"{folder}/.", files)
@@ -129,7 +129,6 @@ def put_volume_on_tmpfs(scene):
         run("cp", "--archive", f"{files}/.", folder)
     docker("start", proxy)
     scene.kindlb.start()
-    scene.volume = folder
 
 
 def fill_volume(scene):

@@ -74,8 +74,15 @@ def cause(fault, target, scene):
 
 
 def measure(scene, fault, proxies):
-    """The verdict on `one`, and every problem."""
-    fault.prepare(scene)
+    """The verdict on `one`, and every problem. What the fault needed is undone, also after an interruption."""
+    try:
+        fault.prepare(scene)
+        return observe(scene, fault, proxies)
+    finally:
+        fault.restore(scene)
+
+
+def observe(scene, fault, proxies):
     scene.settle()
     target = fault.find(scene)
     injected = time.monotonic()
@@ -89,9 +96,7 @@ def measure(scene, fault, proxies):
     problems = [f"Service {name} {problem}" for name in SERVICES for problem in verdicts[name].problems]
     if fault.cuts and verdicts["one"].cut is None:
         problems.append("no client noticed: the fault did nothing")
-    problems += left_behind(scene)
-    fault.restore(scene)
-    return verdicts["one"], problems
+    return verdicts["one"], problems + left_behind(scene)
 
 
 def left_behind(scene):
